@@ -1,0 +1,115 @@
+// Package model is the seam to language models: ask with a history and tools,
+// get a stream of neutral parts. A driver talks one provider's wire and keeps
+// what is private to it inside the parts that it made.
+//
+// Delivery: a Model never retries by itself. A stream ends in exactly one Done
+// part, or in an error; what came before an error stays valid text that the
+// caller may already have shown.
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	"github.com/cadre-dev/cadre/internal/fault"
+)
+
+// ToolSpec describes a tool to the model.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage // JSON Schema of the arguments, an object
+}
+
+// Request is one question to a model. The model must not change what it holds.
+type Request struct {
+	Instructions    string
+	History         []*messagev1.Item // oldest first; ends with a user message, a developer message or tool results
+	Tools           []ToolSpec        // in a stable order
+	Effort          string            // "" leaves it to the provider
+	MaxOutputTokens int               // 0 leaves it to the provider
+	RequestID       string            // `<execution>/<dispatch number>`; the same for a repeated request
+	// Sent is called once, when the first byte of the request is about to leave.
+	// May be nil.
+	Sent func()
+}
+
+// Part is a piece of an answer; exactly one field is set.
+type Part struct {
+	Text      string               // a piece of the answer's text, never empty when set
+	Reasoning *messagev1.Reasoning // a piece of readable thought, or sealed bytes
+	ToolCall  *messagev1.ToolCall  // one whole call; ID may be "" when the provider gives none
+	Done      *Done                // the end; nothing follows
+}
+
+// Done ends an answer.
+type Done struct {
+	FinishReason string           // stop, tool_calls, length, content_filter, or the provider's own word
+	ResponseID   string           // the provider's id of the response; may be "" and may repeat
+	Usage        *messagev1.Usage // nil when the provider told none
+}
+
+// Model asks one model of one provider. Safe for concurrent use.
+type Model interface {
+	// Ask sends the request when the iteration begins and yields parts as they
+	// come. Stopping the iteration or ending ctx cancels the request and frees its
+	// connection. After a non-nil error nothing follows; the error is a *Error
+	// where the provider or the wire said something, ctx's cause when it was cancelled.
+	Ask(ctx context.Context, req Request) iter.Seq2[Part, error]
+}
+
+// Provider opens models by their id.
+type Provider interface {
+	// Open checks that the id can be used now (a key is set, a file parses) and
+	// answers a fault that says what to do when it cannot. It makes no request.
+	Open(ctx context.Context, id string) (Model, error)
+	// Fingerprint identifies the definition behind an id, for instance a script's
+	// digest; "" when there is nothing to tell. A recovered turn compares it.
+	Fingerprint(ctx context.Context, id string) (string, error)
+}
+
+// Registration adds a provider to the standard list.
+type Registration struct {
+	Name string // `scripted`, `openai`, ...: what stands before `:` or `/` in a model's name
+	Open func() (Provider, error)
+}
+
+// Category is the closed set of ways in which a provider's answer fails.
+type Category string
+
+// The categories.
+const (
+	RateLimited    Category = "rate_limited"
+	Overloaded     Category = "overloaded"
+	Quota          Category = "quota"
+	Refused        Category = "refused" // safety
+	ContextTooLong Category = "context_too_long"
+	Authentication Category = "authentication"
+	BadRequest     Category = "bad_request"
+	ServerError    Category = "server_error"
+	Network        Category = "network"   // cut, refused, unreachable
+	Malformed      Category = "malformed" // the wire broke its own rules, or ended without a terminal event
+	Timeout        Category = "timeout"
+)
+
+// Error is what went wrong with one request.
+type Error struct {
+	Category   Category
+	Status     int    // HTTP status; 0 when there was none
+	Code       string // the provider's own code
+	Message    string // the provider's own words, for the log and the detail
+	RetryAfter int    // seconds that the provider asks to wait; 0 when it said nothing
+}
+
+// Error says the category and the provider's words.
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return string(e.Category)
+	}
+	return string(e.Category) + ": " + e.Message
+}
+
+// ErrNoModel: neither the run, nor the agent, nor a provider's key names a model.
+var ErrNoModel = fault.New(fault.FailedPrecondition, "NO_MODEL", "no model is named")

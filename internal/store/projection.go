@@ -1,0 +1,116 @@
+package store
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
+	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
+	"github.com/cadre-dev/cadre/internal/resource"
+)
+
+// The indexed fields of the two kinds that the ledger itself changes. Their
+// kinds declare these.
+var (
+	SessionIndex   = []string{"status.phase", "status.agent_id"}
+	ExecutionIndex = []string{"spec.session_id", "status.phase", "spec.agent_id"}
+)
+
+// IndexOf reads a message's indexed fields in order.
+func IndexOf(m proto.Message, paths []string) (index [4]string) {
+	for i, p := range paths {
+		index[i] = resource.FieldValue(m, p)
+	}
+	return index
+}
+
+// ChangeExecution is a pure change of an agent execution's row: f changes the
+// status, bytes and index follow.
+func ChangeExecution(row Row, f func(*agentexecutionv1.AgentExecutionStatus)) (Row, error) {
+	m := &agentexecutionv1.AgentExecution{}
+	if err := proto.Unmarshal(row.Data, m); err != nil {
+		return row, err
+	}
+	if m.Status == nil {
+		m.Status = &agentexecutionv1.AgentExecutionStatus{}
+	}
+	f(m.Status)
+	return encode(row, m, ExecutionIndex)
+}
+
+// ChangeSession is the same for a session's row.
+func ChangeSession(row Row, f func(*sessionv1.SessionStatus)) (Row, error) {
+	m := &sessionv1.Session{}
+	if err := proto.Unmarshal(row.Data, m); err != nil {
+		return row, err
+	}
+	if m.Status == nil {
+		m.Status = &sessionv1.SessionStatus{}
+	}
+	f(m.Status)
+	return encode(row, m, SessionIndex)
+}
+
+func encode(row Row, m proto.Message, index []string) (Row, error) {
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	row.Data, row.Index = data, IndexOf(m, index)
+	return row, err
+}
+
+// AddUsage sums token counts. Either may be nil; the answer is new.
+func AddUsage(a, b *messagev1.Usage) *messagev1.Usage {
+	return &messagev1.Usage{
+		InputTokens:       a.GetInputTokens() + b.GetInputTokens(),
+		OutputTokens:      a.GetOutputTokens() + b.GetOutputTokens(),
+		CachedInputTokens: a.GetCachedInputTokens() + b.GetCachedInputTokens(),
+		ReasoningTokens:   a.GetReasoningTokens() + b.GetReasoningTokens(),
+		Estimated:         a.GetEstimated() || b.GetEstimated(),
+	}
+}
+
+// StatusChanged is the event of a session's new phase.
+func StatusChanged(phase sessionv1.SessionPhase, reason string, now time.Time) *eventv1.Event {
+	return &eventv1.Event{
+		Type: "session.status.changed", OccurredAt: timestamppb.New(now),
+		Payload: &eventv1.Event_SessionStatusChanged{SessionStatusChanged: &eventv1.SessionStatusChanged{
+			Phase: phase.String(), Reason: reason,
+		}},
+	}
+}
+
+// Cancelled is the event of a cancelled turn.
+func Cancelled(reason string, totals Totals, now time.Time) *eventv1.Event {
+	return &eventv1.Event{
+		Type: "turn.cancelled", OccurredAt: timestamppb.New(now),
+		Payload: &eventv1.Event_TurnCancelled{TurnCancelled: &eventv1.TurnCancelled{
+			Reason: reason, Usage: totals.Usage, DurationMs: Elapsed(totals.StartedAt, now),
+		}},
+	}
+}
+
+// OutcomeUnknownClosed is the event with which the next input closes a turn
+// that waits because nobody knows a call's outcome.
+func OutcomeUnknownClosed(totals Totals, now time.Time) *eventv1.Event {
+	return &eventv1.Event{
+		Type: "turn.completed", OccurredAt: timestamppb.New(now),
+		Payload: &eventv1.Event_TurnCompleted{TurnCompleted: &eventv1.TurnCompleted{
+			Usage: totals.Usage, ModelCalls: totals.Calls, ToolCalls: totals.ToolCalls,
+			SegmentLimit: WaitOutcomeUnknown, DurationMs: Elapsed(totals.StartedAt, now),
+		}},
+	}
+}
+
+// WaitOutcomeUnknown is what a turn waits for when a call's outcome is unknown.
+const WaitOutcomeUnknown = "outcome_unknown"
+
+// Elapsed is the time from a to b in milliseconds, 0 when a is unset.
+func Elapsed(a, b time.Time) int64 {
+	if a.IsZero() {
+		return 0
+	}
+	return b.Sub(a).Milliseconds()
+}

@@ -1,0 +1,55 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrate brings the schema up to date, each step in its own transaction.
+func migrate(ctx context.Context, db *sql.DB) error {
+	versions, err := database.NewStore(database.DialectSQLite3, "schema_version")
+	if err != nil {
+		return err
+	}
+	steps, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	chain, err := goose.NewProvider("", db, steps, goose.WithStore(versions))
+	if err != nil {
+		return err
+	}
+	sources := chain.ListSources()
+	newest := sources[len(sources)-1].Version
+	has, err := chain.GetDBVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema version: %w", err)
+	}
+	if has > newest {
+		f := *store.ErrNewerSchema
+		f.Message = fmt.Sprintf("the database has schema v%d and this cadre knows up to v%d: start the newer cadre, or restore a backup made by this one", has, newest)
+		return &f
+	}
+	if has == newest {
+		return nil
+	}
+	if _, err := chain.Up(ctx); err != nil {
+		if partial, ok := errors.AsType[*goose.PartialError](err); ok {
+			return fmt.Errorf("migrate to v%d: %w", partial.Failed.Source.Version, partial.Err)
+		}
+		return fmt.Errorf("migrate to v%d: %w", newest, err)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+// Package sqlite keeps everything in one SQLite file: WAL, every commit synced
+// to the disk, one writer that commits what is queued together, many readers.
+//
+// It promises what package store asks for. One writer means that here all
+// transactions are put in one order; callers must not rely on that.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	_ "modernc.org/sqlite" // registers the database/sql driver `sqlite`
+
+	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// FileName is the database's file in the data folder.
+const FileName = "cadre.db"
+
+// Store is the driver. Make it with Open.
+type Store struct {
+	path   string
+	read   *sql.DB
+	write  *sql.DB
+	writer *writer
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens or creates the database in the folder dir and brings its schema up
+// to date. A database of a newer release is refused with store.ErrNewerSchema.
+func Open(ctx context.Context, dir string) (*Store, error) {
+	path := filepath.Join(dir, FileName)
+	write, err := openDB(path, "immediate", 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, write); err != nil {
+		_ = write.Close()
+		return nil, err
+	}
+	read, err := openDB(path, "deferred", max(4, runtime.NumCPU()*2))
+	if err != nil {
+		_ = write.Close()
+		return nil, err
+	}
+	w, err := startWriter(ctx, write)
+	if err != nil {
+		_ = write.Close()
+		_ = read.Close()
+		return nil, openFault(path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, openFault(path, err)
+	}
+	return &Store{path: path, read: read, write: write, writer: w}, nil
+}
+
+func openDB(path, lock string, conns int) (*sql.DB, error) {
+	q := url.Values{}
+	for _, p := range []string{
+		"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "fullfsync(1)", "checkpoint_fullfsync(1)",
+		"foreign_keys(0)", "cache_size(-16000)", "temp_store(memory)", "wal_autocheckpoint(2000)",
+	} {
+		q.Add("_pragma", p)
+	}
+	q.Set("_txlock", lock)
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, openFault(path, err)
+	}
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	if err := db.Ping(); err != nil {
+		_ = db.Close()
+		return nil, openFault(path, err)
+	}
+	return db, nil
+}
+
+func openFault(path string, err error) error {
+	return fault.New(fault.FailedPrecondition, "STORE_OPEN_FAILED",
+		"the database %s cannot be opened; check that the folder is writable and that the file is a Cadre database (`cadre doctor` says more)", path).Because(err)
+}
+
+// OnCommit names the observer of committed events.
+func (s *Store) OnCommit(f func([]*eventv1.Event)) { s.writer.observe(f) }
+
+// Health writes nothing and proves that the writer answers.
+func (s *Store) Health(ctx context.Context) error {
+	return s.writer.do(ctx, func(t *txn) error {
+		var n int
+		return t.row("SELECT 1").Scan(&n)
+	})
+}
+
+// Close ends the writer, which checkpoints the log into the file.
+func (s *Store) Close() error {
+	s.writer.stop()
+	rerr := s.read.Close()
+	_, cerr := s.write.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	werr := s.write.Close()
+	for _, err := range []error{rerr, cerr, werr} {
+		if err != nil {
+			return fmt.Errorf("close %s: %w", s.path, err)
+		}
+	}
+	return nil
+}
+
+// BootState reads a fact of this database.
+func (s *Store) BootState(ctx context.Context, key string) (string, error) {
+	var v string
+	err := s.read.QueryRowContext(ctx, "SELECT value FROM boot_state WHERE key = ?", key).Scan(&v)
+	if isNoRows(err) {
+		return "", nil
+	}
+	return v, readFault(err)
+}
+
+// SetBootState writes a fact of this database.
+func (s *Store) SetBootState(ctx context.Context, key, value string) error {
+	return s.writer.do(ctx, func(t *txn) error {
+		return t.exec("INSERT INTO boot_state (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value)
+	})
+}
