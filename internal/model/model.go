@@ -111,5 +111,15 @@ func (e *Error) Error() string {
 	return string(e.Category) + ": " + e.Message
 }
 
+// Categories are all of them, in the order above. The slice is the caller's.
+func Categories() []Category {
+	return []Category{
+		RateLimited, Overloaded, Quota, Refused, ContextTooLong, Authentication,
+		BadRequest, ServerError, Network, Malformed, Timeout,
+	}
+}
+
 // ErrNoModel: neither the run, nor the agent, nor a provider's key names a model.
-var ErrNoModel = fault.New(fault.FailedPrecondition, "NO_MODEL", "no model is named")
+var ErrNoModel = fault.New(fault.FailedPrecondition, "NO_MODEL",
+	"no model is named: name one with --model or in the agent's spec, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or "+
+		"GEMINI_API_KEY; --model scripted:FILE plays a script and needs no key")

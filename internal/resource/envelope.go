@@ -3,9 +3,11 @@ package resource
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 )
@@ -72,4 +74,16 @@ func ContentHash(m proto.Message) (string, error) {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:]), nil
+}
+
+// Stamp writes who changed a resource and when; created also says who made it.
+func Stamp(md *resourcev1.Metadata, by string, at time.Time, created bool) {
+	deed := &resourcev1.AuditEntry{By: by, At: timestamppb.New(at)}
+	if md.Audit == nil {
+		md.Audit = &resourcev1.Audit{}
+	}
+	if created {
+		md.Audit.Created = deed
+	}
+	md.Audit.Updated = deed
 }

@@ -239,10 +239,11 @@ type Settlement struct {
 
 // Totals are an execution's sums at its end.
 type Totals struct {
-	Usage     *messagev1.Usage
-	Calls     int32
-	ToolCalls int32
-	StartedAt time.Time
+	Usage        *messagev1.Usage
+	Calls        int32
+	ToolCalls    int32
+	StartedAt    time.Time
+	CancelReason string // what the one who asked for its end gave as the reason
 }
 
 // CancelRequest asks for the end of a session's work or of one execution.
@@ -251,8 +252,11 @@ type CancelRequest struct {
 	Execution string // "" means all of the session
 	Reason    string
 	By        string
-	Once      *Once
-	Now       time.Time
+	// Found is called inside the transaction with what the request concerns, so
+	// that the answer that Once keeps can hold it. May be nil.
+	Found func(CancelAnswer) error
+	Once  *Once
+	Now   time.Time
 }
 
 // CancelAnswer tells whom a cancel concerns.

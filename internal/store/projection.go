@@ -4,20 +4,21 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
+	"github.com/cadre-dev/cadre/internal/event"
 	"github.com/cadre-dev/cadre/internal/resource"
 )
 
-// The indexed fields of the two kinds that the ledger itself changes. Their
+// The indexed fields of the kinds whose rows the ledger itself writes. Their
 // kinds declare these.
 var (
 	SessionIndex   = []string{"status.phase", "status.agent_id"}
 	ExecutionIndex = []string{"spec.session_id", "status.phase", "spec.agent_id"}
+	ArtifactIndex  = []string{"spec.session_id", "spec.execution_id"}
 )
 
 // IndexOf reads a message's indexed fields in order.
@@ -74,34 +75,22 @@ func AddUsage(a, b *messagev1.Usage) *messagev1.Usage {
 
 // StatusChanged is the event of a session's new phase.
 func StatusChanged(phase sessionv1.SessionPhase, reason string, now time.Time) *eventv1.Event {
-	return &eventv1.Event{
-		Type: "session.status.changed", OccurredAt: timestamppb.New(now),
-		Payload: &eventv1.Event_SessionStatusChanged{SessionStatusChanged: &eventv1.SessionStatusChanged{
-			Phase: phase.String(), Reason: reason,
-		}},
-	}
+	return event.New(now, &eventv1.SessionStatusChanged{Phase: phase.String(), Reason: reason})
 }
 
 // Cancelled is the event of a cancelled turn.
-func Cancelled(reason string, totals Totals, now time.Time) *eventv1.Event {
-	return &eventv1.Event{
-		Type: "turn.cancelled", OccurredAt: timestamppb.New(now),
-		Payload: &eventv1.Event_TurnCancelled{TurnCancelled: &eventv1.TurnCancelled{
-			Reason: reason, Usage: totals.Usage, DurationMs: Elapsed(totals.StartedAt, now),
-		}},
-	}
+func Cancelled(totals Totals, now time.Time) *eventv1.Event {
+	return event.New(now, &eventv1.TurnCancelled{
+		Reason: totals.CancelReason, Usage: totals.Usage, DurationMs: Elapsed(totals.StartedAt, now),
+	})
 }
 
-// OutcomeUnknownClosed is the event with which the next input closes a turn
-// that waits because nobody knows a call's outcome.
-func OutcomeUnknownClosed(totals Totals, now time.Time) *eventv1.Event {
-	return &eventv1.Event{
-		Type: "turn.completed", OccurredAt: timestamppb.New(now),
-		Payload: &eventv1.Event_TurnCompleted{TurnCompleted: &eventv1.TurnCompleted{
-			Usage: totals.Usage, ModelCalls: totals.Calls, ToolCalls: totals.ToolCalls,
-			SegmentLimit: WaitOutcomeUnknown, DurationMs: Elapsed(totals.StartedAt, now),
-		}},
-	}
+// Completed is the event of a completed turn.
+func Completed(segmentLimit string, totals Totals, now time.Time) *eventv1.Event {
+	return event.New(now, &eventv1.TurnCompleted{
+		Usage: totals.Usage, ModelCalls: totals.Calls, ToolCalls: totals.ToolCalls,
+		SegmentLimit: segmentLimit, DurationMs: Elapsed(totals.StartedAt, now),
+	})
 }
 
 // WaitOutcomeUnknown is what a turn waits for when a call's outcome is unknown.

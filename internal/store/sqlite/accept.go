@@ -167,7 +167,7 @@ func (t *txn) closeUnknown(session string, now time.Time) (bool, error) {
 	}
 	err = t.endExecution(x, ending{
 		phase: agentexecutionv1.ExecutionPhase_completed, segmentLimit: store.WaitOutcomeUnknown, now: now,
-		events: []*eventv1.Event{store.OutcomeUnknownClosed(x.totals(), now)},
+		events: []*eventv1.Event{store.Completed(store.WaitOutcomeUnknown, x.totals(), now)},
 	})
 	return err == nil, err
 }

@@ -27,7 +27,7 @@ func (x *execution) fence() store.Fence {
 }
 
 func (x *execution) totals() store.Totals {
-	return store.Totals{Usage: x.usage, Calls: x.calls, ToolCalls: x.toolCalls, StartedAt: x.startedAt}
+	return store.Totals{Usage: x.usage, Calls: x.calls, ToolCalls: x.toolCalls, StartedAt: x.startedAt, CancelReason: x.reason}
 }
 
 // execution reads one; store.ErrNoWork when it does not exist.

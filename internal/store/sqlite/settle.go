@@ -9,6 +9,7 @@ import (
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
+	"github.com/cadre-dev/cadre/internal/event"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/resource"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -116,6 +117,11 @@ func (s *Store) RequestCancel(ctx context.Context, c store.CancelRequest) (store
 		if err := t.row("SELECT revision FROM sessions WHERE id = ?", c.Session).Scan(&out.Revision); err != nil {
 			return sessionMissing(err, c.Session)
 		}
+		if c.Found != nil {
+			if err := c.Found(out); err != nil {
+				return err
+			}
+		}
 		return t.keep(c.Once)
 	})
 	return out, err
@@ -148,11 +154,8 @@ func (t *txn) markCancelled(x *execution, c store.CancelRequest) error {
 	if err := t.exec("UPDATE executions SET cancelled = 1, reason = ? WHERE id = ?", c.Reason, x.id); err != nil {
 		return err
 	}
-	event := &eventv1.Event{
-		Type: "turn.cancel.requested", OccurredAt: timestamp(c.Now),
-		Payload: &eventv1.Event_TurnCancelRequested{TurnCancelRequested: &eventv1.TurnCancelRequested{Reason: c.Reason, By: c.By}},
-	}
-	if err := t.appendEvents(x.fence(), eventv1.Association_current, []*eventv1.Event{event}); err != nil {
+	requested := event.New(c.Now, &eventv1.TurnCancelRequested{Reason: c.Reason, By: c.By})
+	if err := t.appendEvents(x.fence(), eventv1.Association_current, []*eventv1.Event{requested}); err != nil {
 		return err
 	}
 	if err := t.executionStatus(x, func(st *agentexecutionv1.AgentExecutionStatus) {
@@ -166,10 +169,7 @@ func (t *txn) markCancelled(x *execution, c store.CancelRequest) error {
 func (t *txn) endCancelled(x *execution, now time.Time) error {
 	events := []*eventv1.Event{}
 	if x.generation == 0 {
-		events = append(events, &eventv1.Event{
-			Type: "input.removed", OccurredAt: timestamp(now),
-			Payload: &eventv1.Event_InputRemoved{InputRemoved: &eventv1.InputRemoved{InputId: x.inputID, Reason: "cancelled"}},
-		})
+		events = append(events, event.New(now, &eventv1.InputRemoved{InputId: x.inputID, Reason: "cancelled"}))
 	}
 	if err := t.settleHolds(x, now); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (t *txn) endCancelled(x *execution, now time.Time) error {
 	}
 	return t.endExecution(x, ending{
 		phase: agentexecutionv1.ExecutionPhase_cancelled, now: now,
-		events: append(events, store.Cancelled(x.reason, x.totals(), now)),
+		events: append(events, store.Cancelled(x.totals(), now)),
 	})
 }
 

@@ -1812,7 +1812,9 @@ type AgentToolCompleted struct {
 	DurationMs int64                  `protobuf:"varint,4,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
 	ArtifactId string                 `protobuf:"bytes,5,opt,name=artifact_id,json=artifactId,proto3" json:"artifact_id,omitempty"`
 	// The effect was found done after a crash; the call was not run again.
-	Recovered     bool `protobuf:"varint,6,opt,name=recovered,proto3" json:"recovered,omitempty"`
+	Recovered bool `protobuf:"varint,6,opt,name=recovered,proto3" json:"recovered,omitempty"`
+	// A few words for a person's screen: `12 lines`.
+	Summary       string `protobuf:"bytes,7,opt,name=summary,proto3" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1887,6 +1889,13 @@ func (x *AgentToolCompleted) GetRecovered() bool {
 		return x.Recovered
 	}
 	return false
+}
+
+func (x *AgentToolCompleted) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
 }
 
 type AgentToolFailed struct {
@@ -2451,7 +2460,7 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\x05class\x18\x03 \x01(\tR\x05class\"@\n" +
 	"\x11AgentToolProgress\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"\xb9\x01\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xd3\x01\n" +
 	"\x12AgentToolCompleted\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -2460,7 +2469,8 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"durationMs\x12\x1f\n" +
 	"\vartifact_id\x18\x05 \x01(\tR\n" +
 	"artifactId\x12\x1c\n" +
-	"\trecovered\x18\x06 \x01(\bR\trecovered\"w\n" +
+	"\trecovered\x18\x06 \x01(\bR\trecovered\x12\x18\n" +
+	"\asummary\x18\a \x01(\tR\asummary\"w\n" +
 	"\x0fAgentToolFailed\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +

@@ -1,0 +1,64 @@
+# Everything a contributor or a CI machine runs. `make help` lists it.
+# Needed: Go (the version in go.mod or newer), git and make. A C compiler adds
+# the race detector to the tests; nothing else is installed on the machine.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+# What `make test` runs: PKG=./internal/store/... and TESTFLAGS='-run Name -v' narrow it.
+PKG       ?= ./...
+TESTFLAGS ?=
+
+# The linter is built from a module of its own and kept by version.
+LINTER_VERSION := $(shell sed -n 's|.*github.com/golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p' tools/lint/go.mod)
+LINTER         := .cache/bin/golangci-lint-$(LINTER_VERSION)
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+.PHONY: build
+build: ## build the static binary bin/cadre
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+.PHONY: test
+test: ## run the whole suite that needs no service, with the race detector when there is a C compiler
+	@GO='$(GO)' scripts/test.sh $(PKG) -- $(TESTFLAGS)
+
+.PHONY: lint
+lint: $(LINTER) ## check formatting, go vet, golangci-lint and the .proto files
+	@GO='$(GO)' LINTER='$(LINTER)' scripts/lint.sh
+
+$(LINTER): tools/lint/go.mod tools/lint/go.sum
+	CGO_ENABLED=0 $(GO) -C tools/lint build -trimpath -buildvcs=false -o '$(CURDIR)/$(LINTER)' github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: bench
+bench: build ## measure against the budgets and print the table
+	$(GO) run ./test/bench
+
+.PHONY: demo
+demo: build ## run an agent, kill its server in mid-turn, and see the turn complete
+	@scripts/demo.sh
+
+.PHONY: generate
+generate: ## write gen/ from the .proto files
+	CGO_ENABLED=0 $(GO) -C tools run ./generate
+
+.PHONY: audit
+audit: ## verify the modules and report their licences
+	$(GO) mod verify
+	$(GO) -C tools mod verify
+	CGO_ENABLED=0 $(GO) -C tools run ./audit -root '$(CURDIR)' -o '$(CURDIR)/.cache/licences.tsv'
+
+.PHONY: fresh
+fresh: ## run the demo and the tests in a bare Debian chroot (root; FRESH_CACHE=1 shares the Go caches)
+	@scripts/fresh.sh
+
+.PHONY: clean
+clean: ## remove what was built here
+	rm -rf bin .cache

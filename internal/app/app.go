@@ -1,0 +1,286 @@
+// Package app assembles a server from the standard lists and runs it: what is
+// opened, in which order, and how it ends.
+//
+// Order: data folder and lock, keys, store, artifacts, engine, takeover of what
+// was left running, port. The bound port is the sign of readiness. The end is
+// the other way round; the store closes last.
+package app
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/artifact"
+	authoperator "github.com/cadre-dev/cadre/internal/authz/operator"
+	"github.com/cadre-dev/cadre/internal/config"
+	"github.com/cadre-dev/cadre/internal/control"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/eventlog"
+	"github.com/cadre-dev/cadre/internal/id"
+	"github.com/cadre-dev/cadre/internal/identity"
+	"github.com/cadre-dev/cadre/internal/identity/operator"
+	"github.com/cadre-dev/cadre/internal/kind/organization"
+	"github.com/cadre-dev/cadre/internal/model"
+	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/runner"
+	"github.com/cadre-dev/cadre/internal/server"
+	"github.com/cadre-dev/cadre/internal/standard"
+	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/telemetry"
+	"github.com/cadre-dev/cadre/internal/tool"
+	"github.com/cadre-dev/cadre/internal/turn"
+)
+
+// Options of a server. The zero value of a field means its default.
+type Options struct {
+	DataDir string // must be absolute
+	Listen  string // checked by config.Listen
+	Version string
+	Engine  string // a name of standard.Engines. Default: the first
+	// Ready is told where the server listens, once it does.
+	Ready func(url string)
+	// Stderr gets warnings beside the log file; nil for none.
+	Stderr   io.Writer
+	LogLevel slog.Level
+	Timing   engine.Timing
+	Turn     turn.Options
+}
+
+// App is an assembled server.
+type App struct {
+	opt      Options
+	boot     string
+	log      *slog.Logger
+	lock     *config.Lock
+	store    store.Store
+	artifact artifact.Store
+	engine   engine.Engine
+	events   *eventlog.Log
+	runner   *runner.Runner
+	control  *control.Control
+	models   *model.Registry
+	tools    *toolbox
+	server   *server.Server
+	listener net.Listener
+	started  time.Time
+	closers  []closer
+}
+
+// closer undoes one step of the start.
+type closer struct {
+	name string
+	do   func(context.Context) error
+}
+
+// shutdownTime bounds an orderly end.
+const shutdownTime = 10 * time.Second
+
+// Serve runs a server until ctx ends.
+func Serve(ctx context.Context, o Options) error {
+	a := &App{opt: o, boot: id.New("boot"), started: time.Now()}
+	defer a.close()
+	steps := []func(context.Context) error{
+		a.openFolder, a.openStore, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.listen,
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return a.serve(ctx)
+}
+
+func (a *App) onClose(name string, do func(context.Context) error) {
+	a.closers = append(a.closers, closer{name, do})
+}
+
+// close undoes the start, the last step first.
+func (a *App) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	defer cancel()
+	for _, c := range slices.Backward(a.closers) {
+		if err := c.do(ctx); err != nil && a.log != nil {
+			a.log.Error("part did not close", "part", c.name, "error", err)
+		}
+	}
+}
+
+func (a *App) openFolder(context.Context) error {
+	if err := config.Prepare(a.opt.DataDir); err != nil {
+		return err
+	}
+	lock, err := config.Acquire(a.opt.DataDir)
+	if err != nil {
+		return err
+	}
+	a.lock = lock
+	a.onClose("lock", func(context.Context) error { return lock.Release() })
+	log, file, err := telemetry.Open(a.opt.DataDir, a.opt.LogLevel, a.opt.Stderr)
+	if err != nil {
+		return err
+	}
+	a.log = log.With("boot", a.boot)
+	a.onClose("log", func(context.Context) error {
+		a.log.Info("server stopped")
+		return file.Close()
+	})
+	a.log.Info("server starts", "version", a.opt.Version, "pid", os.Getpid(), "data", a.opt.DataDir)
+	return nil
+}
+
+func (a *App) openStore(ctx context.Context) error {
+	driver := standard.Stores()[0]
+	s, err := driver.Open(ctx, a.opt.DataDir)
+	if err != nil {
+		return err
+	}
+	a.store = s
+	a.onClose("store", func(context.Context) error { return s.Close() })
+	a.events = eventlog.New(s)
+	s.OnCommit(a.events.Publish)
+	if a.artifact, err = standard.Artifacts()[0].Open(ctx, a.opt.DataDir); err != nil {
+		return err
+	}
+	a.onClose("artifacts", func(context.Context) error { return a.artifact.Close() })
+	return nil
+}
+
+func (a *App) openEngine(context.Context) error {
+	all := standard.Engines()
+	i := slices.IndexFunc(all, func(d standard.EngineDriver) bool { return a.opt.Engine == "" || d.Name == a.opt.Engine })
+	if i < 0 {
+		return fmt.Errorf("there is no engine named %q", a.opt.Engine)
+	}
+	a.opt.Engine = all[i].Name
+	a.engine = all[i].New(a.opt.DataDir, a.opt.Timing, a.log)
+	return nil
+}
+
+// assemble makes everything that is not opened: runner, control, verbs, server.
+func (a *App) assemble(context.Context) error {
+	var err error
+	if a.models, err = model.NewRegistry(standard.Models()); err != nil {
+		return err
+	}
+	if a.tools, err = newToolbox(standard.Tools()); err != nil {
+		return err
+	}
+	world := &runner.World{
+		Store: a.store, Models: a.models, Tools: a.tools.Tool, Open: standard.Workspace, Artifact: a.artifact,
+		Events: a.events, Clock: time.Now, SlogTurns: a.log,
+	}
+	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
+	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, BootEpoch: a.boot, Now: time.Now, Log: a.log})
+	dispatcher, err := a.dispatcher()
+	if err != nil {
+		return err
+	}
+	a.server, err = server.New(server.Options{Dispatcher: dispatcher, Health: a.health, Log: a.log})
+	return err
+}
+
+func (a *App) dispatcher() (*server.Dispatcher, error) {
+	validator, err := pipeline.NewValidator()
+	if err != nil {
+		return nil, err
+	}
+	key, err := config.Key(a.opt.DataDir, "digest.key")
+	if err != nil {
+		return nil, err
+	}
+	verifier, err := operator.Open(a.opt.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	deps := pipeline.Deps{
+		Store: a.store, Authz: authoperator.New(operator.ID), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
+		Now: time.Now, Wake: a.control.Wake, Tell: a.runner.Cancel,
+		BodyDigest: func(body []byte) string {
+			mac := hmac.New(sha256.New, key)
+			mac.Write(body)
+			return hex.EncodeToString(mac.Sum(nil))
+		},
+	}
+	var verbs []pipeline.Verb
+	var kinds []string
+	for _, k := range standard.Kinds() {
+		verbs = append(verbs, pipeline.Standard(deps, k)...)
+		kinds = append(kinds, k.Name())
+	}
+	verbs = append(verbs, server.InfoVerb(server.Facts{
+		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),
+		Store: standard.Stores()[0].Name, Engine: a.opt.Engine,
+	}, a.health))
+	return server.NewDispatcher(verbs, []identity.Verifier{verifier}, validator, a.log)
+}
+
+// firstStart creates the default organization, once.
+func (a *App) firstStart(ctx context.Context) error {
+	k := organization.Kind()
+	m := organization.Default()
+	_, err := a.store.Get(ctx, k.Kind, m.GetMetadata().GetSlug())
+	if err == nil || !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	stampDefault(m.GetMetadata(), time.Now())
+	return a.store.Create(ctx, pipeline.RowOf(k, m), nil)
+}
+
+// takeOver starts the engine and continues what a predecessor left.
+func (a *App) takeOver(ctx context.Context) error {
+	a.onClose("engine", a.engine.Stop)
+	if err := a.engine.Start(context.WithoutCancel(ctx), a.control); err != nil {
+		return err
+	}
+	a.onClose("control", func(context.Context) error { a.control.Stop(); return nil })
+	return a.control.Start(ctx)
+}
+
+// health says what is wrong now.
+func (a *App) health(ctx context.Context) []string {
+	var reasons []string
+	if err := a.store.Health(ctx); err != nil {
+		reasons = append(reasons, "store: "+err.Error())
+	}
+	if err := a.engine.Health(ctx); err != nil {
+		reasons = append(reasons, "engine: "+err.Error())
+	}
+	return reasons
+}
+
+// toolbox finds tools by name.
+type toolbox struct {
+	names  []string
+	byName map[string]tool.Tool
+}
+
+func newToolbox(all []tool.Registration) (*toolbox, error) {
+	b := &toolbox{byName: map[string]tool.Tool{}}
+	for _, r := range all {
+		if b.byName[r.Name] != nil {
+			return nil, fmt.Errorf("the tool %s is registered twice", r.Name)
+		}
+		b.byName[r.Name] = r.New()
+		b.names = append(b.names, r.Name)
+	}
+	return b, nil
+}
+
+// Tool finds one.
+func (b *toolbox) Tool(name string) (tool.Tool, bool) {
+	t, ok := b.byName[name]
+	return t, ok
+}
+
+// Names are all names, in the order of the list.
+func (b *toolbox) Names() []string { return slices.Clone(b.names) }

@@ -1,0 +1,31 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/cadre-dev/cadre/internal/cli"
+)
+
+// CommandLine is this assembly in the form that the command line uses.
+func CommandLine(version string) cli.Assembly {
+	return cli.Assembly{
+		Version: version,
+		Serve: func(ctx context.Context, o cli.ServeOptions) error {
+			level := slog.LevelInfo
+			if o.Debug {
+				level = slog.LevelDebug
+			}
+			return Serve(ctx, Options{
+				DataDir: o.DataDir, Listen: o.Listen, Version: version, Ready: o.Ready, Stderr: o.Stderr, LogLevel: level,
+			})
+		},
+		Doctor: func(ctx context.Context, dir string) []cli.Finding {
+			var all []cli.Finding
+			for _, f := range Doctor(ctx, dir) {
+				all = append(all, cli.Finding(f))
+			}
+			return all
+		},
+	}
+}

@@ -1,0 +1,27 @@
+package archtest
+
+// door lets one room import another one of its floor.
+type door struct {
+	from, to string // rooms, or folders right below one
+	reason   string
+}
+
+// doors are all meetings of two rooms on one floor, and of two folders of one
+// room. A door opens in one direction; what it names may be a whole room.
+var doors = []door{
+	{"internal/config", "internal/fault", "a setting that is wrong is a fault: its reader needs the code and what to do"},
+	{"internal/authz", "internal/identity", "a decision is about a caller, and identity says who that is"},
+	{"internal/tool", "internal/workspace", "a tool reads and writes through the workspace it is given"},
+	{"internal/kind", "internal/pipeline", "a noun says in the pipeline's steps how its verbs are answered"},
+	{"internal/app", "internal/standard", "the roles are put together from the lists"},
+}
+
+// opened tells whether a door leads from one place to another.
+func opened(from, to place) bool {
+	for _, d := range doors {
+		if (d.from == from.room || d.from == from.folder()) && (d.to == to.room || d.to == to.folder()) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,183 @@
+// Package cli is the command line. It talks to a server over its public API
+// and starts one through the Assembly that main hands it; it knows no driver.
+//
+// Exit codes: 0 completed, 1 failed, 2 usage or bad input, 3 cancelled, 4
+// waiting for something named, 5 cut short by a limit or an empty answer.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cadre-dev/cadre/internal/config"
+)
+
+// Exit codes.
+const (
+	exitFailed    = 1
+	exitUsage     = 2
+	exitCancelled = 3
+	exitWaiting   = 4
+	exitCutShort  = 5
+)
+
+// Assembly is what a binary is made of, as far as the command line uses it.
+type Assembly struct {
+	Version string
+	// Serve runs a server until ctx ends.
+	Serve func(ctx context.Context, o ServeOptions) error
+	// Doctor looks for what is wrong with a data folder and this machine.
+	Doctor func(ctx context.Context, dataDir string) []Finding
+}
+
+// ServeOptions are what `cadre up` passes on.
+type ServeOptions struct {
+	DataDir string
+	Listen  string
+	Debug   bool
+	Ready   func(url string)
+	Stderr  io.Writer // nil: the log file only
+}
+
+// Finding is one result of `cadre doctor`.
+type Finding struct {
+	Check  string `json:"check"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Advice string `json:"advice,omitempty"` // what to do; "" when OK
+}
+
+// app is one invocation.
+type app struct {
+	Assembly
+	in       io.Reader
+	out, err io.Writer
+	data     string // --data
+	server   string // --server
+	output   string // -o
+}
+
+// Main runs the command line and answers the exit code.
+func Main(a Assembly, args []string, in io.Reader, out, errOut io.Writer) int {
+	c := &app{Assembly: a, in: in, out: out, err: errOut}
+	root := c.root()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(context.Background())
+	var code exitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		if code.err != nil {
+			c.complain(code.err)
+		}
+		return code.code
+	}
+	c.complain(err)
+	return exitOf(err)
+}
+
+// exitError carries an exit code; its error is shown when it is not nil.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e exitError) Unwrap() error { return e.err }
+
+// usage is an error of how a command was called.
+func usage(format string, args ...any) error {
+	return exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+func (c *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "cadre",
+		Short:         "Run AI agents that must not be lost",
+		Long:          "cadre is the server, the agent runtime and the command line of Cadre in one.\n\n`cadre up -d` starts a server, `cadre apply -f FILE` declares agents, `cadre run AGENT -m TEXT` runs one.",
+		SilenceErrors: true, SilenceUsage: true, Version: c.Version,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("cadre has no command %q.%s See `cadre help`", args[0], suggestions(cmd, args[0]))
+			}
+			return cmd.Help()
+		},
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.data, "data", "", "data folder (default $CADRE_DATA, else ~/.cadre)")
+	flags.StringVar(&c.server, "server", "", "address of the server (default $CADRE_SERVER, else the data folder's server.json)")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%v; see `%s --help`", err, cmd.CommandPath())
+	})
+	root.AddCommand(
+		c.upCommand(), c.serverCommand(), c.downCommand(), c.statusCommand(), c.logsCommand(), c.doctorCommand(), c.versionCommand(),
+		c.applyCommand(), c.validateCommand(), c.getCommand(), c.listCommand(), c.describeCommand(), c.deleteCommand(),
+		c.runCommand(), c.attachCommand(), c.sendCommand(), c.cancelCommand(), c.eventsCommand(), c.sessionsCommand(), c.executionsCommand(),
+	)
+	for _, name := range planned {
+		root.AddCommand(notBuilt(name))
+	}
+	return root
+}
+
+func suggestions(cmd *cobra.Command, word string) string {
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		return fmt.Sprintf(" Did you mean %q?", near[0])
+	}
+	return ""
+}
+
+// planned are the commands of the contract that later releases bring.
+var planned = []string{
+	"reset", "runner", "machine", "sandbox", "diff", "edit", "search", "tag", "chat", "steer", "pause", "resume", "terminate", "recover",
+	"approvals", "usage", "skill", "workflow", "schedule", "auth", "apikey", "context", "mcp", "migrate", "backup", "restore", "models", "test",
+	"units", "license",
+}
+
+func notBuilt(name string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Hidden: true, DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return usage("cadre %s is not built yet: a later release brings it", name)
+		},
+	}
+}
+
+func (c *app) dataDir() (string, error) { return config.DataDir(c.data) }
+
+func (c *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format, args...) }
+
+// note tells a person something beside the output.
+func (c *app) note(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
+
+func exactArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage("%s needs %s; usage: %s", cmd.CommandPath(), what, strings.TrimSpace(cmd.UseLine()))
+		}
+		return nil
+	}
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("%s takes no arguments, and %q is one", cmd.CommandPath(), args[0])
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+
+	"github.com/cadre-dev/cadre/internal/fault"
+)
+
+// exitOf is the exit code of an error that no command gave one.
+func exitOf(err error) int {
+	if connect.CodeOf(err) == connect.CodeInvalidArgument || fault.CodeOf(err) == fault.InvalidArgument {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// complain shows an error: what happened, which rules were broken, what to do.
+func (c *app) complain(err error) {
+	var wire *connect.Error
+	if !errors.As(err, &wire) {
+		var f *fault.Fault
+		if errors.As(err, &f) {
+			c.note("error: %s", f.Message)
+			return
+		}
+		c.note("error: %s", strings.TrimRight(err.Error(), "\n"))
+		return
+	}
+	info, bad := details(wire)
+	c.note("error: %s%s", prefixOf(err, wire), wire.Message())
+	for _, v := range bad.GetFieldViolations() {
+		if line := fmt.Sprintf("%s: %s", v.GetField(), v.GetDescription()); line != wire.Message() {
+			c.note("  %s (%s)", line, v.GetReason())
+		}
+	}
+	if near := info.GetMetadata()["near"]; near != "" {
+		c.note("  did you mean %q?", near)
+	}
+	if wire.Code() == connect.CodeInternal {
+		c.note("  the server's log says more under the error id %s (`cadre logs`)", info.GetMetadata()["error_id"])
+	}
+}
+
+// prefixOf is what a command put before the server's message.
+func prefixOf(err error, wire *connect.Error) string {
+	before, _, ok := strings.Cut(err.Error(), wire.Error())
+	if !ok {
+		return ""
+	}
+	return before
+}
+
+func details(e *connect.Error) (*errdetails.ErrorInfo, *errdetails.BadRequest) {
+	info, bad := &errdetails.ErrorInfo{}, &errdetails.BadRequest{}
+	for _, d := range e.Details() {
+		m, err := d.Value()
+		if err != nil {
+			continue
+		}
+		switch m := m.(type) {
+		case *errdetails.ErrorInfo:
+			info = m
+		case *errdetails.BadRequest:
+			bad = m
+		}
+	}
+	return info, bad
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+
+	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
+)
+
+func (c *app) eventsCommand() *cobra.Command {
+	var follow, asJSON, tree bool
+	var after string
+	var types []string
+	cmd := &cobra.Command{
+		Use: "events SESSION", Short: "Show a session's event log", Args: exactArgs(1, "a session's id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cl, err := c.connect()
+			if err != nil {
+				return err
+			}
+			filter := &sessionv1.EventFilter{DurableOnly: true, Tree: tree}
+			for _, t := range types {
+				filter.Types = append(filter.Types, strings.Split(t, ",")...)
+			}
+			show := c.eventLine
+			if asJSON || c.output == "json" {
+				show = func(e *eventv1.Event) { c.printf("%s\n", compactJSON(e)) }
+			}
+			if follow {
+				return c.followEvents(cmd.Context(), cl, args[0], after, filter, show)
+			}
+			return listEvents(cmd.Context(), cl, args[0], after, filter, show)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as events come")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one event per line as JSON")
+	cmd.Flags().BoolVar(&tree, "tree", false, "show the session's children too")
+	cmd.Flags().StringVar(&after, "after", "", "show events after this number or stream id")
+	cmd.Flags().StringArrayVar(&types, "types", nil, "only these types or families, such as turn.completed or agent.tool.*; may be repeated")
+	c.outputFlag(cmd)
+	return cmd
+}
+
+func listEvents(ctx context.Context, cl *client, session, after string, filter *sessionv1.EventFilter, show func(*eventv1.Event)) error {
+	for {
+		res, err := cl.sessions.ListEvents(ctx, connect.NewRequest(&sessionv1.ListEventsRequest{SessionId: session, After: after, Limit: 500, Filter: filter}))
+		if err != nil {
+			return err
+		}
+		for _, e := range res.Msg.GetEvents() {
+			show(e)
+		}
+		if after = res.Msg.GetNext(); after == "" {
+			return nil
+		}
+	}
+}
+
+// followEvents goes on over a restart of the server.
+func (c *app) followEvents(ctx context.Context, cl *client, session, after string, filter *sessionv1.EventFilter, show func(*eventv1.Event)) error {
+	ctx, stop := interrupts(ctx, func() {})
+	defer stop()
+	for {
+		stream, err := cl.sessions.SubscribeEvents(ctx, connect.NewRequest(&sessionv1.SubscribeEventsRequest{SessionId: session, After: after, Filter: filter}))
+		if err != nil {
+			return err
+		}
+		for stream.Receive() {
+			if e := stream.Msg().GetEvent(); e != nil {
+				after = stream.Msg().GetId()
+				show(e)
+			}
+		}
+		err = errors.Join(stream.Err(), stream.Close())
+		if ctx.Err() != nil {
+			return nil
+		}
+		if !worthRetry(stream.Err()) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+		if again, err := c.connect(); err == nil {
+			cl = again
+		}
+	}
+}
+
+// eventLine shows one event in one line: number, time, type, the payload.
+func (c *app) eventLine(e *eventv1.Event) {
+	mark := ""
+	if e.GetAssociation() != eventv1.Association_current {
+		mark = " [" + e.GetAssociation().String() + "]"
+	}
+	c.printf("%5d  %s  %-28s %s%s\n", e.GetSeq(), e.GetOccurredAt().AsTime().Local().Format("15:04:05.000"), e.GetType(), payloadLine(e), mark)
+}
+
+func payloadLine(e *eventv1.Event) string {
+	m := proto.Clone(e).ProtoReflect()
+	fd := m.WhichOneof(m.Descriptor().Oneofs().ByName("payload"))
+	if fd == nil {
+		return ""
+	}
+	var fields map[string]any
+	if json.Unmarshal([]byte(compactJSON(m.Get(fd).Message().Interface())), &fields) != nil {
+		return ""
+	}
+	var parts []string
+	for _, name := range sortedKeys(fields) {
+		parts = append(parts, fmt.Sprintf("%s=%s", name, oneLine(fmt.Sprint(fields[name]), 60)))
+	}
+	return oneLine(strings.Join(parts, " "), 160)
+}

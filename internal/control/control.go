@@ -1,0 +1,169 @@
+// Package control moves sessions: it answers the engine's peeks from the
+// ledger, nudges the engine after commits, repairs nudges that were lost, and
+// takes over what a dead predecessor left running.
+//
+// Delivery: every accepted input is nudged at least once while the server runs,
+// and again after each start; the ledger makes a second nudge harmless.
+package control
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/id"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// Runner executes attempts on this node.
+type Runner interface {
+	Run(ctx context.Context, a engine.Attempt, gone string) error
+	Alive(attempt string) bool
+}
+
+// Options of a Control.
+type Options struct {
+	Store     store.Store
+	Engine    engine.Engine
+	Runner    Runner
+	BootEpoch string
+	// DispatchEvery is how often lost nudges are looked for. Default 10 s.
+	DispatchEvery time.Duration
+	Now           func() time.Time
+	Log           *slog.Logger
+}
+
+// Control is the orchestration of one server. Make it with New.
+type Control struct {
+	Options
+	wakes   chan store.Nudge
+	running sync.WaitGroup
+	stop    context.CancelFunc
+}
+
+// New makes a Control; Start begins its work.
+func New(o Options) *Control {
+	if o.DispatchEvery == 0 {
+		o.DispatchEvery = 10 * time.Second
+	}
+	return &Control{Options: o, wakes: make(chan store.Nudge, 4096)}
+}
+
+var _ engine.Handlers = (*Control)(nil)
+
+// Start takes over from a dead predecessor, nudges everything that is open and
+// begins to dispatch. The engine must be started, and the caller must hold the
+// data folder's lock: that nobody else runs attempts is what it proves.
+func (c *Control) Start(ctx context.Context) error {
+	if err := c.adopt(ctx); err != nil {
+		return err
+	}
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c.stop = stop
+	for range nudgers {
+		c.running.Go(func() { c.nudge(work) })
+	}
+	c.running.Go(func() { c.dispatch(work) })
+	return c.nudgeAll(ctx)
+}
+
+// Stop ends the dispatching. The engine is stopped by its owner.
+func (c *Control) Stop() {
+	if c.stop != nil {
+		c.stop()
+		c.running.Wait()
+	}
+}
+
+// adopt fails the attempts of earlier processes in the engine, so that their
+// sessions peek again now and not after a heartbeat's timeout.
+func (c *Control) adopt(ctx context.Context) error {
+	live, err := c.Store.LiveAttempts(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := c.Store.EngineID(ctx)
+	if err != nil {
+		return err
+	}
+	var refs []engine.ActivityRef
+	for _, a := range live {
+		if a.BootEpoch != c.BootEpoch && a.Activity != "" && known == c.Engine.ID() {
+			refs = append(refs, engine.ActivityRef{Workflow: a.Workflow, Run: a.Run, Activity: a.Activity})
+		}
+	}
+	if len(live) > 0 {
+		c.Log.InfoContext(ctx, "turns of the process before are taken over", "attempts", len(live))
+	}
+	if known != c.Engine.ID() {
+		if err := c.Store.SetEngineID(ctx, c.Engine.ID()); err != nil {
+			return err
+		}
+	}
+	return c.Engine.Abandon(ctx, refs)
+}
+
+// Peek decides what a session does next.
+func (c *Control) Peek(ctx context.Context, session string) (engine.Decision, error) {
+	work, err := c.Store.Peek(ctx, session, c.Now())
+	if err != nil {
+		return engine.Decision{}, err
+	}
+	d := decide(work, c.BootEpoch, c.Runner.Alive, c.Now())
+	if d.Verb == engine.Run {
+		d.Attempt = id.New("att")
+	}
+	return d, nil
+}
+
+// aliveAgain is when a session is looked at again whose attempt still works.
+const aliveAgain = time.Second
+
+// decide is the pure part of a peek: from what the ledger says to a verb.
+func decide(w store.Work, boot string, alive func(string) bool, now time.Time) engine.Decision {
+	d := engine.Decision{Verb: engine.Idle, Execution: w.Execution, Revision: w.Revision}
+	owned := w.Attempt.Attempt != "" && w.Attempt.BootEpoch == boot && alive(w.Attempt.Attempt)
+	switch {
+	case w.State == store.WorkNone && w.Due.IsZero():
+	case w.State == store.WorkNone:
+		d.Verb, d.Until = engine.WaitUntil, w.Due
+	case owned:
+		d.Verb, d.Until = engine.WaitUntil, now.Add(aliveAgain)
+	case w.State == store.WorkInterrupt:
+		d.Verb = engine.Interrupt
+	default:
+		d.Verb = engine.Run
+	}
+	return d
+}
+
+// Run executes an attempt that a peek decided on.
+func (c *Control) Run(ctx context.Context, a engine.Attempt) error {
+	work, err := c.Store.Peek(ctx, a.Session, c.Now())
+	if err != nil {
+		return err
+	}
+	if d := decide(work, c.BootEpoch, c.Runner.Alive, c.Now()); d.Verb != engine.Run || d.Execution != a.Execution {
+		return nil // the world moved on since the peek; the loop looks again
+	}
+	err = c.Runner.Run(ctx, a, work.Attempt.Attempt)
+	if errors.Is(err, store.ErrNoWork) || errors.Is(err, store.ErrOwned) {
+		return nil
+	}
+	if err != nil {
+		c.Log.WarnContext(ctx, "attempt ended without an outcome", "session", a.Session, "execution", a.Execution, "attempt", a.ID, "error", err)
+	}
+	return err
+}
+
+// Interrupt settles a cancelled execution that nobody works on.
+func (c *Control) Interrupt(ctx context.Context, session, execution string) error {
+	err := c.Store.SettleInterrupted(ctx, session, execution, c.Now())
+	if errors.Is(err, store.ErrNoWork) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// nudgers is how many wakes are on their way to the engine at once.
+const nudgers = 16
+
+// openPage is how many open sessions are read at once.
+const openPage = 500
+
+// Wake nudges the engine about a session, without waiting for it. When the
+// engine is far behind, the nudge stays in the outbox for the dispatcher.
+func (c *Control) Wake(session string, revision int64) {
+	select {
+	case c.wakes <- store.Nudge{Session: session, Revision: revision}:
+	default:
+	}
+}
+
+func (c *Control) nudge(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case n := <-c.wakes:
+			if err := c.Engine.Wake(ctx, n.Session, n.Revision); err != nil && ctx.Err() == nil {
+				c.Log.WarnContext(ctx, "the engine was not reached; the session waits in the outbox", "session", n.Session, "error", err)
+			}
+		}
+	}
+}
+
+// dispatch repairs what a lost nudge or a passed timer left waiting.
+func (c *Control) dispatch(ctx context.Context) {
+	tick := time.NewTicker(c.DispatchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			stale, err := c.Store.Stale(ctx, c.Now().Add(-c.DispatchEvery/2), c.Now(), openPage)
+			if err != nil {
+				c.Log.WarnContext(ctx, "the outbox could not be read", "error", err)
+				continue
+			}
+			for _, n := range stale {
+				c.Wake(n.Session, n.Revision)
+			}
+		}
+	}
+}
+
+// nudgeAll wakes every session with unsettled work.
+func (c *Control) nudgeAll(ctx context.Context) error {
+	after := ""
+	for {
+		open, err := c.Store.Open(ctx, after, openPage)
+		if err != nil {
+			return err
+		}
+		for _, n := range open {
+			select {
+			case c.wakes <- n:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			after = n.Session
+		}
+		if len(open) < openPage {
+			return nil
+		}
+	}
+}

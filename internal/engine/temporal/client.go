@@ -1,0 +1,171 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/cadre-dev/cadre/internal/engine"
+)
+
+const (
+	// taskTimeout is how long a workflow task may be with a worker before the server
+	// hands it out again. A peek that takes longer keeps it alive. After a crash it is
+	// what a session waits for that was just being decided about.
+	taskTimeout = 3 * time.Second
+
+	openSessions   = 1000 // kept in memory between their tasks; more cost a replay
+	attemptsAtOnce = 500
+	callsAtOnce    = 500
+	pollers        = 8
+	abandonAtOnce  = 16
+	callTimeout    = 10 * time.Second
+)
+
+// processOnce holds what the SDK keeps for the whole process. Without a checksum
+// of ours it would read the whole program file at each start.
+var processOnce sync.Once
+
+func setProcess() {
+	worker.SetBinaryChecksum("cadre")
+	worker.SetStickyWorkflowCacheSize(openSessions)
+}
+
+// connection is a client of a server, embedded or not, with a worker on it.
+type connection struct {
+	client client.Client
+	worker worker.Worker
+	lines  *lines
+}
+
+// headersProvider is what the SDK takes as the source of a client's headers.
+type headersProvider interface {
+	GetHeaders(ctx context.Context) (map[string]string, error)
+}
+
+// connect starts a worker that works for h. identity tells this start from others.
+func connect(ctx context.Context, address, identity string, headers headersProvider, l *lines, h *host) (*connection, error) {
+	processOnce.Do(setProcess)
+	c, err := client.DialContext(ctx, client.Options{
+		HostPort:                address,
+		Namespace:               namespace,
+		Identity:                identity,
+		HeadersProvider:         headers,
+		Logger:                  clientLines{l},
+		WorkerHeartbeatInterval: -1,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("engine: connect to the server: %w", err)
+	}
+	w := worker.New(c, taskQueue, workerOptions(l))
+	w.RegisterWorkflowWithOptions(h.session, workflow.RegisterOptions{Name: sessionWorkflow})
+	w.RegisterActivityWithOptions(h.peek, activity.RegisterOptions{Name: peekActivity})
+	w.RegisterActivityWithOptions(h.attempt, activity.RegisterOptions{Name: attemptActivity})
+	w.RegisterActivityWithOptions(h.interrupt, activity.RegisterOptions{Name: interruptAct})
+	if err := w.Start(); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("engine: start the worker: %w", err)
+	}
+	return &connection{client: c, worker: w, lines: l}, nil
+}
+
+func workerOptions(l *lines) worker.Options {
+	return worker.Options{
+		MaxConcurrentActivityExecutionSize:      attemptsAtOnce,
+		MaxConcurrentLocalActivityExecutionSize: callsAtOnce,
+		MaxConcurrentWorkflowTaskExecutionSize:  callsAtOnce,
+		MaxConcurrentActivityTaskPollers:        pollers,
+		MaxConcurrentWorkflowTaskPollers:        2 * pollers,
+		StickyScheduleToStartTimeout:            taskTimeout,
+		WorkerStopTimeout:                       time.Second,
+		WorkflowPanicPolicy:                     worker.FailWorkflow,
+		DeadlockDetectionTimeout:                10 * time.Second, // a busy machine is no deadlock
+		DisableRegistrationAliasing:             true,
+		OnFatalError: func(err error) {
+			l.state.fail(fmt.Errorf("the worker gave itself up: %w", err))
+		},
+	}
+}
+
+// wake signals the session's workflow, starting it when none is open.
+func (c *connection) wake(ctx context.Context, session string, revision int64) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	id := workflowID(session)
+	options := client.StartWorkflowOptions{
+		ID:                    id,
+		TaskQueue:             taskQueue,
+		WorkflowTaskTimeout:   taskTimeout,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+	}
+	state := sessionState{Session: session, Seen: revision}
+	_, err := c.client.SignalWithStartWorkflow(ctx, id, wakeSignal, revision, options, sessionWorkflow, state)
+	return err
+}
+
+// abandon fails the activities, some at once. Those that are not known any more
+// are passed over.
+func (c *connection) abandon(ctx context.Context, refs []engine.ActivityRef) error {
+	var all sync.WaitGroup
+	failures := make([]error, len(refs))
+	room := make(chan struct{}, abandonAtOnce)
+	for n, ref := range refs {
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			failures[n] = c.abandonOne(ctx, ref)
+		})
+	}
+	all.Wait()
+	return errors.Join(failures...)
+}
+
+func (c *connection) abandonOne(ctx context.Context, ref engine.ActivityRef) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if ref.Workflow == "" || ref.Activity == "" {
+		return nil
+	}
+	lost := temporal.NewNonRetryableApplicationError("its process died", failureAbandoned, nil)
+	err := c.client.CompleteActivityByID(ctx, namespace, ref.Workflow, ref.Run, ref.Activity, nil, lost)
+	var unknown *serviceerror.NotFound
+	var malformed *serviceerror.InvalidArgument
+	if errors.As(err, &unknown) || errors.As(err, &malformed) {
+		return nil
+	}
+	return err
+}
+
+func (c *connection) health(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := c.lines.state.failure(); err != nil {
+		return err
+	}
+	_, err := c.client.CheckHealth(ctx, &client.CheckHealthRequest{})
+	return err
+}
+
+// stopWorker stops the worker; it returns when its tasks have ended or ctx has.
+func (c *connection) stopWorker(ctx context.Context) {
+	c.lines.state.quiet.Store(true)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.worker.Stop()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}

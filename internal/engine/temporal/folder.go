@@ -1,0 +1,212 @@
+package temporal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"go.temporal.io/server/common/headers"
+	sqliteschema "go.temporal.io/server/schema/sqlite"
+
+	"github.com/cadre-dev/cadre/internal/id"
+)
+
+// folder is where an engine keeps its memory. It is a cache: files that this
+// program cannot use are set aside and made anew, under another id.
+type folder struct {
+	dir  string
+	log  *slog.Logger
+	lock *flock.Flock
+	mark mark
+}
+
+// mark says what the files in a folder are. It is written when they are complete.
+type mark struct {
+	ID         string `json:"id"`
+	Server     string `json:"server"`
+	Schema     string `json:"schema"`
+	Visibility string `json:"visibility"`
+	Layout     int    `json:"layout"` // of this package, raised when its settings do not fit older files
+}
+
+const (
+	mainFile       = "engine.db"
+	visibilityFile = "engine_visibility.db"
+	markFile       = "engine.json"
+	lockFile       = "engine.lock"
+	layout         = 1
+
+	// longestCheck bounds how long a start looks for damage.
+	longestCheck = 100 * time.Millisecond
+)
+
+// errInUse says that another process works on the folder.
+var errInUse = errors.New("engine: another process uses the folder")
+
+func currentMark() mark {
+	return mark{
+		Server:     headers.ServerVersion,
+		Schema:     sqliteschema.Version,
+		Visibility: sqliteschema.VisibilityVersion,
+		Layout:     layout,
+	}
+}
+
+// openFolder locks the folder, sets aside what it cannot use and makes what is
+// missing. close releases it.
+func openFolder(dir string, log *slog.Logger) (*folder, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("engine: make the folder: %w", err)
+	}
+	f := &folder{dir: dir, log: log, lock: flock.New(filepath.Join(dir, lockFile), flock.SetPermissions(0o600))}
+	switch held, err := f.lock.TryLock(); {
+	case err != nil:
+		return nil, fmt.Errorf("engine: lock the folder: %w", err)
+	case !held:
+		return nil, errInUse
+	}
+	if err := f.prepare(); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return f, nil
+}
+
+func (f *folder) close() error { return f.lock.Unlock() }
+
+func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
+
+// prepare leaves complete files of this version in the folder.
+func (f *folder) prepare() error {
+	why := f.unusable()
+	if why == nil {
+		return nil
+	}
+	if !errors.Is(why, fs.ErrNotExist) {
+		if err := f.setAside(why); err != nil {
+			return err
+		}
+	}
+	return f.create()
+}
+
+// renew replaces files that the server does not start over.
+func (f *folder) renew(why error) error {
+	if err := f.setAside(why); err != nil {
+		return err
+	}
+	return f.create()
+}
+
+// unusable is nil when the files can be used, and wraps fs.ErrNotExist when there
+// is nothing to set aside.
+func (f *folder) unusable() error {
+	raw, err := os.ReadFile(f.path(markFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, exists := os.Stat(f.path(mainFile)); exists == nil {
+			return errors.New("its making was not completed")
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	var found mark
+	if err := json.Unmarshal(raw, &found); err != nil || found.ID == "" {
+		return errors.New("its mark cannot be read")
+	}
+	want := currentMark()
+	want.ID = found.ID
+	if found != want {
+		return fmt.Errorf("it was made by server %s with schema %s", found.Server, found.Schema)
+	}
+	for _, name := range []string{mainFile, visibilityFile} {
+		if err := damage(f.path(name)); err != nil {
+			return fmt.Errorf("%s is damaged: %w", name, err)
+		}
+	}
+	f.mark = found
+	return nil
+}
+
+// damage looks into a file for as long as a start may take.
+func damage(path string) error {
+	if _, err := os.Stat(path); err != nil {
+		return errors.New("the file is missing")
+	}
+	db, err := sql.Open("sqlite", dsn(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	var tables int
+	if err := db.QueryRow("SELECT count(*) FROM sqlite_master WHERE type = 'table'").Scan(&tables); err != nil {
+		return err
+	}
+	if tables == 0 {
+		return errors.New("the file is empty")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longestCheck)
+	defer cancel()
+	var verdict string
+	switch err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); {
+	case ctx.Err() != nil:
+		return nil // none was found in the time
+	case err != nil:
+		return err
+	case verdict != "ok":
+		return errors.New(verdict)
+	}
+	return nil
+}
+
+// setAside renames all files, so that nothing is lost that a person may want.
+func (f *folder) setAside(why error) error {
+	suffix := ".aside-" + time.Now().UTC().Format("20060102T150405.000000000Z")
+	f.log.Warn("engine files set aside and rebuilt", "why", why, "folder", f.dir, "suffix", suffix)
+	for _, name := range []string{markFile, mainFile, visibilityFile} {
+		for _, part := range []string{"", "-wal", "-shm"} {
+			from := f.path(name + part)
+			if err := os.Rename(from, from+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("engine: set the files aside: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// create makes files with their schema and then marks them.
+func (f *folder) create() error {
+	if err := createFiles(f.path(mainFile), f.path(visibilityFile)); err != nil {
+		return err
+	}
+	m := currentMark()
+	m.ID = id.New("eng")
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	next := f.path(markFile + ".next")
+	if err := os.WriteFile(next, raw, 0o600); err != nil {
+		return fmt.Errorf("engine: mark the files: %w", err)
+	}
+	if err := os.Rename(next, f.path(markFile)); err != nil {
+		return fmt.Errorf("engine: mark the files: %w", err)
+	}
+	f.mark = m
+	return nil
+}
+
+// dsn is how database/sql opens a file.
+func dsn(path string) string { return "file:" + escaped(path) }
+
+// escaped makes a path part of an URI.
+func escaped(path string) string { return (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() }

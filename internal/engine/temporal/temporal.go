@@ -1,0 +1,213 @@
+// Package temporal is the durable engine: a Temporal server inside this process,
+// on SQLite files of its own. Each session has one workflow, which interprets the
+// closed verbs that peeks answer and holds ids and times only.
+//
+// It promises what package engine promises, also over a crash: workflows, timers
+// and wakes that were acknowledged are in the files, except those of the last
+// moments before a power cut, which the ledger tells again. Files that the program
+// cannot use, because another version made them or they are damaged, are set aside
+// and made anew under another ID. One process works on a folder at a time.
+//
+// The server listens on the loopback interface, on ports that the system chooses,
+// and answers only clients that show a credential made for this start.
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/id"
+)
+
+// Options are the settings of an engine.
+type Options struct {
+	Dir    string        // the folder of its files, made when missing. Required
+	Log    *slog.Logger  // where its lines go. Default slog.Default()
+	Timing engine.Timing // the waits of a session's loop. Default engine.Timing{}.WithDefaults()
+}
+
+// closeTimeout is how long Stop waits for the server when handlers took all the
+// time that its context gave.
+const closeTimeout = 2 * time.Second
+
+// New makes an engine that is not started.
+func New(o Options) engine.Engine { return newDriver(o) }
+
+func newDriver(o Options) *driver {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &driver{dir: o.Dir, log: o.Log, timing: o.Timing.WithDefaults(), stopping: ctx, stop: cancel}
+}
+
+type driver struct {
+	dir    string
+	log    *slog.Logger
+	timing engine.Timing
+
+	stopping context.Context // ends when Stop begins
+	stop     context.CancelCauseFunc
+	killed   atomic.Bool // by a test, as a crash would
+	live     atomic.Pointer[connection]
+
+	mu     sync.Mutex // held by Start, Stop and the opening of the folder
+	used   bool       // Start or Stop was called
+	ended  bool       // Stop was called
+	id     string     // of the folder when it was last open
+	folder *folder
+	host   *host
+	server *embedded
+}
+
+// ID is the id in the folder, which is opened for it: ID may be called before
+// Start. It is "" when the folder cannot be used; Start says why. It changes in
+// Start when the files prove damaged.
+func (d *driver) ID() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.open(); err != nil {
+		d.log.Error("engine folder cannot be used", "folder", d.dir, "error", err)
+		return ""
+	}
+	return d.id
+}
+
+// open opens the folder once. Its lock is held until Stop.
+func (d *driver) open() error {
+	if d.folder != nil || d.ended {
+		return nil
+	}
+	f, err := openFolder(d.dir, d.log)
+	if err != nil {
+		return err
+	}
+	d.folder, d.id = f, f.mark.ID
+	return nil
+}
+
+// Start starts the server and the worker. Sessions that the files hold go on at
+// once: their handlers may be called before Start returns. An engine starts once.
+func (d *driver) Start(ctx context.Context, h engine.Handlers) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.used {
+		return errors.New("engine: it was started or stopped before")
+	}
+	d.used = true
+	if err := d.open(); err != nil {
+		return err
+	}
+	if err := d.startServer(ctx); err != nil {
+		return err
+	}
+	d.host = &host{handlers: h, timing: d.timing, log: d.log, stopping: d.stopping, mute: d.killed.Load}
+	identity := id.New("boot")
+	c, err := connect(ctx, d.server.address(), identity, d.server.key, d.server.lines, d.host)
+	if err != nil {
+		return errors.Join(err, d.server.stop(context.WithoutCancel(ctx)))
+	}
+	d.live.Store(c)
+	go d.sweep(c, identity)
+	return nil
+}
+
+// startServer sets the files aside and tries once more when the server does not
+// start over them.
+func (d *driver) startServer(ctx context.Context) (err error) {
+	d.server, err = startEmbedded(ctx, d.folder)
+	if err == nil || ctx.Err() != nil || errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	if err := d.folder.renew(fmt.Errorf("the server does not start over it: %w", err)); err != nil {
+		return err
+	}
+	d.id = d.folder.mark.ID
+	d.server, err = startEmbedded(ctx, d.folder)
+	return err
+}
+
+// Wake answers after the wake is in the files.
+func (d *driver) Wake(ctx context.Context, session string, revision int64) error {
+	c := d.live.Load()
+	if c == nil {
+		return engine.ErrUnavailable
+	}
+	if err := c.wake(ctx, session, revision); err != nil {
+		return engine.ErrUnavailable.Because(err)
+	}
+	return nil
+}
+
+// Abandon also cancels an attempt that runs in this very process.
+func (d *driver) Abandon(ctx context.Context, refs []engine.ActivityRef) error {
+	c := d.live.Load()
+	if c == nil {
+		return engine.ErrUnavailable
+	}
+	for _, ref := range refs {
+		d.host.attempts.lose(ref)
+	}
+	if err := c.abandon(ctx, refs); err != nil {
+		return engine.ErrUnavailable.Because(err)
+	}
+	return nil
+}
+
+// Health asks the server.
+func (d *driver) Health(ctx context.Context) error {
+	c := d.live.Load()
+	if c == nil {
+		return engine.ErrUnavailable
+	}
+	if err := c.health(ctx); err != nil {
+		return engine.ErrUnavailable.Because(err)
+	}
+	return nil
+}
+
+// Stop ends attempts, worker and server and lets another process have the folder.
+// It may be called more than once. The server's library keeps some goroutines and
+// its two file handles until the process ends.
+func (d *driver) Stop(ctx context.Context) error { return d.end(ctx, engine.ErrStopping) }
+
+func (d *driver) end(ctx context.Context, cause error) error {
+	c := d.live.Swap(nil)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.used, d.ended = true, true
+	var err error
+	if c != nil {
+		err = d.disconnect(ctx, c, cause)
+	}
+	if d.server != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		err = errors.Join(err, d.server.stop(closing))
+		cancel()
+		d.server = nil
+	}
+	if d.folder != nil {
+		err = errors.Join(err, d.folder.close())
+		d.folder = nil
+	}
+	return err
+}
+
+// disconnect cancels the handlers while the worker stops taking tasks, so that
+// what they answer still reaches the server.
+func (d *driver) disconnect(ctx context.Context, c *connection, cause error) error {
+	defer c.client.Close()
+	var workers sync.WaitGroup
+	workers.Go(func() { c.stopWorker(ctx) })
+	d.host.end(cause, d.stop)
+	err := d.host.wait(ctx)
+	workers.Wait()
+	return err
+}

@@ -1,0 +1,52 @@
+// Package agent is the noun of who answers: a declared blueprint of
+// instructions, model, tools and limits.
+package agent
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	agentv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agent/v1"
+	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
+	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/model"
+	"github.com/cadre-dev/cadre/internal/near"
+	"github.com/cadre-dev/cadre/internal/pipeline"
+)
+
+// Kind is what the noun registers.
+func Kind() pipeline.Kind {
+	return pipeline.Kind{
+		Kind: resourcev1.ResourceKind_agent, New: func() proto.Message { return &agentv1.Agent{} },
+		Index: []string{"spec.model"}, Declared: true, Listed: true, Deletable: true,
+		Check: check,
+	}
+}
+
+// check refuses tools that this server does not have and model names of no
+// known form. Whether the model can be used is seen when it is.
+func check(_ context.Context, d pipeline.Deps, r *pipeline.Request) error {
+	spec := r.Desired.(*agentv1.Agent).GetSpec()
+	for i, name := range spec.GetTools() {
+		if _, ok := d.Tools.Tool(name); !ok {
+			known := d.Tools.Names()
+			f := fault.New(fault.InvalidArgument, "UNKNOWN_TOOL", "spec.tools: there is no tool named %q; the tools are %s.%s",
+				name, strings.Join(known, ", "), near.Hint(name, known))
+			f.Violations = []fault.Violation{{Field: "spec.tools[" + strconv.Itoa(i) + "]", Rule: "agent.tools.known", Text: "must be a tool of this server"}}
+			return f
+		}
+	}
+	if spec.GetModel() == "" {
+		return nil
+	}
+	if _, _, err := model.ParseName(spec.GetModel()); err != nil {
+		f := *fault.From(err)
+		f.Message = "spec.model: " + f.Message
+		f.Violations = []fault.Violation{{Field: "spec.model", Rule: "agent.model.name", Text: "must name a model"}}
+		return &f
+	}
+	return nil
+}

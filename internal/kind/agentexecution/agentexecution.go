@@ -1,0 +1,20 @@
+// Package agentexecution is the noun of one turn. The session's verbs make it
+// and the ledger changes it; here it is only read.
+package agentexecution
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
+	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
+	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// Kind is what the noun registers.
+func Kind() pipeline.Kind {
+	return pipeline.Kind{
+		Kind: resourcev1.ResourceKind_agent_execution, New: func() proto.Message { return &agentexecutionv1.AgentExecution{} },
+		Index: store.ExecutionIndex, Listed: true,
+	}
+}

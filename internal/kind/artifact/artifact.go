@@ -1,0 +1,20 @@
+// Package artifact is the noun of what turns leave behind: results too large
+// for a message. Turns make it; here it is only read.
+package artifact
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	artifactv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1"
+	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
+	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// Kind is what the noun registers.
+func Kind() pipeline.Kind {
+	return pipeline.Kind{
+		Kind: resourcev1.ResourceKind_artifact, New: func() proto.Message { return &artifactv1.Artifact{} },
+		Index: store.ArtifactIndex, Listed: true,
+	}
+}

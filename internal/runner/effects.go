@@ -1,0 +1,69 @@
+package runner
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	"github.com/cadre-dev/cadre/internal/artifact"
+	"github.com/cadre-dev/cadre/internal/eventlog"
+	"github.com/cadre-dev/cadre/internal/model"
+	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/tool"
+	"github.com/cadre-dev/cadre/internal/turn"
+	"github.com/cadre-dev/cadre/internal/workspace"
+)
+
+// Models opens models by name.
+type Models interface {
+	Open(ctx context.Context, name string) (model.Model, error)
+	Fingerprint(ctx context.Context, name string) (string, error)
+}
+
+// World is the product's own Effects: the real store, models, tools and folders.
+type World struct {
+	Store     store.Store
+	Models    Models
+	Tools     func(name string) (tool.Tool, bool)
+	Open      func(folder string) (workspace.Workspace, error)
+	Artifact  artifact.Store
+	Events    *eventlog.Log
+	Clock     func() time.Time
+	SlogTurns *slog.Logger
+}
+
+var _ turn.Effects = (*World)(nil)
+
+// Ledger is the store.
+func (w *World) Ledger() turn.Ledger { return w.Store }
+
+// OpenModel opens the model that the policy names.
+func (w *World) OpenModel(ctx context.Context, name string) (model.Model, error) {
+	return w.Models.Open(ctx, name)
+}
+
+// Fingerprint identifies the definition behind a model's name now.
+func (w *World) Fingerprint(ctx context.Context, name string) (string, error) {
+	return w.Models.Fingerprint(ctx, name)
+}
+
+// Tool finds a tool by its name.
+func (w *World) Tool(name string) (tool.Tool, bool) { return w.Tools(name) }
+
+// OpenWorkspace opens a folder of this machine.
+func (w *World) OpenWorkspace(_ context.Context, folder string) (workspace.Workspace, error) {
+	return w.Open(folder)
+}
+
+// Artifacts is the artifact store.
+func (w *World) Artifacts() artifact.Store { return w.Artifact }
+
+// Show hands text to whoever watches now.
+func (w *World) Show(d *eventv1.EphemeralDelta) { w.Events.Show(d) }
+
+// Now is the time.
+func (w *World) Now() time.Time { return w.Clock() }
+
+// Log is where turns log.
+func (w *World) Log() *slog.Logger { return w.SlogTurns }

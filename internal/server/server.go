@@ -1,0 +1,153 @@
+// Package server is the only edge of Cadre: one port that serves Connect, gRPC,
+// gRPC-Web, REST, server-sent events, health and reflection. It knows wires and
+// status codes; what a request means is decided behind its dispatcher.
+//
+// Promise: the bound port is the sign of readiness. A shutdown reports
+// NOT_SERVING first and lets requests in progress end.
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
+	"connectrpc.com/grpcreflect"
+	"connectrpc.com/vanguard"
+
+	"github.com/cadre-dev/cadre/gen/go/rpc"
+	"github.com/cadre-dev/cadre/internal/identity"
+	"github.com/cadre-dev/cadre/internal/server/stream"
+)
+
+// maxBody is the largest request, in bytes.
+const maxBody = 4 << 20
+
+// Health says how the server is; reasons are empty when all is well.
+type Health func(ctx context.Context) (reasons []string)
+
+// Options of a Server.
+type Options struct {
+	Dispatcher *Dispatcher
+	Health     Health
+	Log        *slog.Logger
+}
+
+// Server serves one port.
+type Server struct {
+	opt    Options
+	http   *http.Server
+	health *grpchealth.StaticChecker
+}
+
+// New puts all handlers together.
+func New(o Options) (*Server, error) {
+	s := &Server{opt: o}
+	mux := http.NewServeMux()
+	services := s.rpc(mux)
+	s.health = grpchealth.NewStaticChecker(services...)
+	mux.Handle(grpchealth.NewHandler(s.health))
+	reflector := grpcreflect.NewStaticReflector(services...)
+	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
+		path, h := mount(reflector)
+		mux.Handle(path, s.withToken(h))
+	}
+	rest, err := restHandler(mux, services)
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("/v1/", rest)
+	mux.Handle("GET /v1/sessions/{session}/events/stream", stream.Handler(o.Dispatcher.Stream, writeError))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("/", notFound)
+
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	s.http = &http.Server{
+		Handler: guard(mux), Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1000},
+	}
+	return s, nil
+}
+
+// rpc mounts every method of the contract and answers the services' names.
+func (s *Server) rpc(mux *http.ServeMux) []string {
+	opts := []connect.HandlerOption{
+		connect.WithCodec(strictJSON{"json"}), connect.WithCodec(strictJSON{"json; charset=utf-8"}), connect.WithReadMaxBytes(maxBody),
+	}
+	var services []string
+	for _, m := range rpc.Methods {
+		mux.Handle(m.Procedure, m.Handler(s.opt.Dispatcher, opts...))
+		if name := string(m.Service); len(services) == 0 || services[len(services)-1] != name {
+			services = append(services, name)
+		}
+	}
+	return services
+}
+
+// restHandler transcodes the REST paths to the mounted methods.
+func restHandler(mux http.Handler, services []string) (http.Handler, error) {
+	var all []*vanguard.Service
+	for _, name := range services {
+		all = append(all, vanguard.NewService("/"+name+"/", mux))
+	}
+	return vanguard.NewTranscoder(all, vanguard.WithCodec(restJSON), vanguard.WithUnknownHandler(http.HandlerFunc(notFound)))
+}
+
+// withToken asks for a token where no verb does.
+func (s *Server) withToken(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := identity.Verify(r.Context(), s.opt.Dispatcher.verifiers, bearer(r.Header)); err != nil {
+			_ = connect.NewErrorWriter().Write(w, r, s.opt.Dispatcher.toWire(r.Context(), r.URL.Path, err))
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	reasons := s.opt.Health(r.Context())
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if len(reasons) == 0 {
+		_, _ = w.Write([]byte("ok\n"))
+		return
+	}
+	// Inputs are still accepted and wait, so that the server is ready, if degraded.
+	_, _ = w.Write([]byte("degraded\n"))
+	for _, reason := range reasons {
+		_, _ = w.Write([]byte(reason + "\n"))
+	}
+}
+
+// Serve answers on the listener until Shutdown.
+func (s *Server) Serve(l net.Listener) error {
+	err := s.http.Serve(l)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Drain reports NOT_SERVING; requests are still answered.
+func (s *Server) Drain() {
+	for _, m := range rpc.Methods {
+		s.health.SetStatus(string(m.Service), grpchealth.StatusNotServing)
+	}
+	s.health.SetStatus("", grpchealth.StatusNotServing)
+}
+
+// Shutdown ends the streams and waits for requests in progress until ctx ends.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.opt.Dispatcher.CloseStreams()
+	if err := s.http.Shutdown(ctx); err != nil {
+		return s.http.Close()
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+// Package standard is the lists of what a cadre is made of. To add a kind, a
+// tool, a model provider or a driver: write its folder, add its line here.
+package standard
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/cadre-dev/cadre/internal/artifact"
+	"github.com/cadre-dev/cadre/internal/artifact/folder"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/engine/memory"
+	"github.com/cadre-dev/cadre/internal/engine/temporal"
+	"github.com/cadre-dev/cadre/internal/kind/agent"
+	"github.com/cadre-dev/cadre/internal/kind/agentexecution"
+	kindartifact "github.com/cadre-dev/cadre/internal/kind/artifact"
+	"github.com/cadre-dev/cadre/internal/kind/organization"
+	"github.com/cadre-dev/cadre/internal/kind/session"
+	"github.com/cadre-dev/cadre/internal/model"
+	"github.com/cadre-dev/cadre/internal/model/scripted"
+	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/tool"
+	"github.com/cadre-dev/cadre/internal/tool/edit"
+	"github.com/cadre-dev/cadre/internal/tool/grep"
+	"github.com/cadre-dev/cadre/internal/tool/list"
+	"github.com/cadre-dev/cadre/internal/tool/read"
+	"github.com/cadre-dev/cadre/internal/tool/write"
+	"github.com/cadre-dev/cadre/internal/workspace"
+	"github.com/cadre-dev/cadre/internal/workspace/local"
+)
+
+// Kinds are the nouns, in the order in which people list them.
+func Kinds() []pipeline.Kind {
+	return []pipeline.Kind{
+		organization.Kind(),
+		agent.Kind(),
+		session.Kind(),
+		agentexecution.Kind(),
+		kindartifact.Kind(),
+	}
+}
+
+// Tools are what agents may list.
+func Tools() []tool.Registration {
+	return []tool.Registration{
+		{Name: "read", New: read.New},
+		{Name: "write", New: write.New},
+		{Name: "edit", New: edit.New},
+		{Name: "list", New: list.New},
+		{Name: "grep", New: grep.New},
+	}
+}
+
+// Models are the providers.
+func Models() []model.Registration {
+	return []model.Registration{
+		{Name: "scripted", Open: func() (model.Provider, error) { return scripted.New(), nil }},
+	}
+}
+
+// StoreDriver opens a database.
+type StoreDriver struct {
+	Name string
+	Open func(ctx context.Context, dataDir string) (store.Store, error)
+}
+
+// Stores are the database drivers; the first is the default.
+func Stores() []StoreDriver {
+	return []StoreDriver{
+		{Name: "sqlite", Open: func(ctx context.Context, dir string) (store.Store, error) { return sqlite.Open(ctx, dir) }},
+	}
+}
+
+// Artifacts are the artifact drivers; the first is the default.
+func Artifacts() []artifact.Registration {
+	return []artifact.Registration{
+		{Name: "folder", Open: folder.Open},
+	}
+}
+
+// EngineDriver makes an engine.
+type EngineDriver struct {
+	Name string
+	New  func(dataDir string, timing engine.Timing, log *slog.Logger) engine.Engine
+}
+
+// Engines are the durable engines; the first is the default. The one in memory
+// forgets its wake-ups at the end of the process, and the ledger tells it again.
+func Engines() []EngineDriver {
+	return []EngineDriver{
+		{Name: "temporal", New: func(dir string, timing engine.Timing, log *slog.Logger) engine.Engine {
+			return temporal.New(temporal.Options{Dir: filepath.Join(dir, "engine"), Timing: timing, Log: log})
+		}},
+		{Name: "memory", New: func(_ string, timing engine.Timing, log *slog.Logger) engine.Engine {
+			return memory.New(memory.Options{Timing: timing, Log: log})
+		}},
+	}
+}
+
+// Workspace opens a folder of this machine.
+func Workspace(folder string) (workspace.Workspace, error) { return local.Open(folder) }

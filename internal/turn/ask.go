@@ -1,0 +1,251 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	"github.com/cadre-dev/cadre/internal/model"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// ask makes one model request: admission, then the durable checkpoint, then the
+// request's bytes; at the end the answer and its usage in one transaction, which
+// settles the gate for the next request.
+func (t *turn) ask(ctx context.Context) (step, error) {
+	if err := t.gate.Before(ctx); err != nil {
+		return nil, err
+	}
+	t.calls++
+	number := t.calls
+	if err := t.dispatch(ctx, number); err != nil {
+		return nil, err
+	}
+	answer, err := t.stream(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	signal := &Signal{Source: "model", Type: "response_done", Response: &Response{ID: answer.done.ResponseID}}
+	if _, err := t.gate.Responded(signal); err != nil {
+		return nil, err
+	}
+	if err := t.respond(ctx, number, answer); err != nil {
+		return nil, err
+	}
+	t.gate.Settle(signal)
+	return t.decide, nil
+}
+
+func (t *turn) dispatch(ctx context.Context, number int32) error {
+	p := t.claim.Policy
+	return t.fx.Ledger().Dispatch(ctx, t.claim.Fence, store.Dispatch{
+		Number: number, Model: p.GetModel(), Hold: t.hold(), Now: t.fx.Now(),
+		Events: []*eventv1.Event{t.event(&eventv1.AgentModelRequest{
+			Call: number, Model: p.GetModel(), Provider: p.GetProvider(),
+		})},
+	})
+}
+
+// defaultOutputHold is the output that a request is held for when nothing bounds it.
+const defaultOutputHold = 16384
+
+// hold is an upper bound of what the request can cost: a token has at least one
+// byte, and the answer at most its limit.
+func (t *turn) hold() *messagev1.Usage {
+	n := len(t.claim.Policy.GetInstructions())
+	for _, item := range t.history {
+		n += itemBytes(item)
+	}
+	out := int64(t.claim.Policy.GetLimits().GetMaxOutputTokens())
+	if out == 0 {
+		out = defaultOutputHold
+	}
+	return &messagev1.Usage{InputTokens: int64(n), OutputTokens: out, Estimated: true}
+}
+
+func itemBytes(item *messagev1.Item) int {
+	n := len(item.GetUser().GetText()) + len(item.GetDeveloper().GetText()) + len(item.GetToolResult().GetText())
+	for _, part := range item.GetAssistant().GetParts() {
+		n += len(part.GetText()) + len(part.GetReasoning().GetText()) + len(part.GetReasoning().GetPrivate()) + len(part.GetToolCall().GetArguments())
+	}
+	return n
+}
+
+// answer is one whole response.
+type answer struct {
+	item   *messagev1.Item
+	text   string
+	done   *model.Done
+	deltas *deltas
+}
+
+// stream reads one answer, showing and storing its text on the way.
+func (t *turn) stream(ctx context.Context, number int32) (*answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := time.AfterFunc(t.opt.ContentIdle, func() {
+		cancel(&model.Error{Category: model.Timeout, Message: fmt.Sprintf("no content for %s", t.opt.ContentIdle)})
+	})
+	defer idle.Stop()
+	a := &answer{item: &messagev1.Item{}, deltas: t.newDeltas(ctx, number, cancel)}
+	defer a.deltas.stop()
+	parts := newParts(t.claim.Policy.GetProvider(), t.takenIDs(), number)
+	for part, err := range t.model.Ask(ctx, t.request(number)) {
+		idle.Reset(t.opt.ContentIdle)
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, t.broken(ctx, a, err)
+		}
+		if a.done != nil {
+			return nil, t.broken(ctx, a, &model.Error{Category: model.Malformed, Message: "content after the end of the answer"})
+		}
+		a.deltas.add(part)
+		parts.add(part)
+		a.done = part.Done
+	}
+	if a.done == nil {
+		return nil, t.broken(ctx, a, &model.Error{Category: model.Malformed, Message: "the stream ended without a terminal event"})
+	}
+	a.item = parts.item(a.done)
+	a.text = parts.text.String()
+	return a, nil
+}
+
+// broken makes durable what was shown of an answer that ended in an error.
+func (t *turn) broken(ctx context.Context, a *answer, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if rest := a.deltas.take(); len(rest) > 0 {
+		if aerr := t.fx.Ledger().Append(context.WithoutCancel(ctx), t.claim.Fence, rest); aerr != nil {
+			return aerr
+		}
+	}
+	return err
+}
+
+func (t *turn) request(number int32) model.Request {
+	p := t.claim.Policy
+	return model.Request{
+		Instructions: p.GetInstructions(), History: t.history, Tools: t.specs, Effort: p.GetEffort(),
+		MaxOutputTokens: int(p.GetLimits().GetMaxOutputTokens()),
+		RequestID:       fmt.Sprintf("%s/%d", t.claim.Execution, number),
+	}
+}
+
+// respond makes the answer durable: the rest of its text, the whole message,
+// the calls it asks for, its usage.
+func (t *turn) respond(ctx context.Context, number int32, a *answer) error {
+	usage := a.done.Usage
+	if usage == nil {
+		usage = &messagev1.Usage{InputTokens: t.hold().GetInputTokens() / 4, OutputTokens: int64(len(a.text)/4) + 1, Estimated: true}
+	}
+	events := a.deltas.take()
+	events = append(events, t.event(&eventv1.AgentMessageCompleted{
+		Call: number, Text: a.text, FinishReason: a.done.FinishReason,
+	}))
+	var pending []store.PendingTool
+	for _, part := range a.item.GetAssistant().GetParts() {
+		if call := part.GetToolCall(); call != nil {
+			pending = append(pending, store.PendingTool{Call: call})
+			events = append(events, t.event(&eventv1.AgentToolRequested{
+				CallId: call.GetId(), Name: call.GetName(), Arguments: call.GetArguments(), Call: number,
+			}))
+		}
+	}
+	events = append(events, t.event(&eventv1.AgentModelUsage{
+		Call: number, Usage: usage, ResponseId: a.done.ResponseID,
+	}))
+	err := t.fx.Ledger().Respond(ctx, t.claim.Fence, store.Response{Number: number, Item: a.item, Usage: usage, Events: events, Now: t.fx.Now()})
+	if err != nil {
+		return err
+	}
+	t.history = append(t.history, a.item)
+	t.pending = pending
+	return nil
+}
+
+// takenIDs are the call ids that the history has already, since providers may
+// repeat theirs and ours never do.
+func (t *turn) takenIDs() map[string]bool {
+	taken := map[string]bool{}
+	for _, item := range t.history {
+		for _, part := range item.GetAssistant().GetParts() {
+			if call := part.GetToolCall(); call != nil {
+				taken[call.GetId()] = true
+			}
+		}
+	}
+	return taken
+}
+
+// parts collects an answer in the order in which it came, joining pieces of text.
+type parts struct {
+	provider string
+	taken    map[string]bool
+	number   int32
+	all      []*messagev1.AssistantPart
+	text     strings.Builder
+	piece    strings.Builder
+}
+
+func newParts(provider string, taken map[string]bool, number int32) *parts {
+	return &parts{provider: provider, taken: taken, number: number}
+}
+
+func (p *parts) add(part model.Part) {
+	switch {
+	case part.Text != "":
+		p.text.WriteString(part.Text)
+		p.piece.WriteString(part.Text)
+	case part.Reasoning != nil:
+		p.flush()
+		p.reasoning(part.Reasoning)
+	case part.ToolCall != nil:
+		p.flush()
+		call := &messagev1.ToolCall{Id: p.unique(part.ToolCall.GetId(), len(p.all)), Name: part.ToolCall.GetName(), Arguments: part.ToolCall.GetArguments()}
+		p.all = append(p.all, &messagev1.AssistantPart{Part: &messagev1.AssistantPart_ToolCall{ToolCall: call}})
+	}
+}
+
+func (p *parts) reasoning(r *messagev1.Reasoning) {
+	if n := len(p.all); n > 0 && len(r.GetPrivate()) == 0 {
+		if last := p.all[n-1].GetReasoning(); last != nil && len(last.GetPrivate()) == 0 {
+			last.Text += r.GetText()
+			return
+		}
+	}
+	p.all = append(p.all, &messagev1.AssistantPart{Part: &messagev1.AssistantPart_Reasoning{
+		Reasoning: &messagev1.Reasoning{Text: r.GetText(), Private: r.GetPrivate()},
+	}})
+}
+
+func (p *parts) unique(id string, n int) string {
+	if id == "" {
+		id = fmt.Sprintf("call_%d_%d", p.number, n)
+	}
+	if p.taken[id] {
+		id = fmt.Sprintf("%s_%d_%d", id, p.number, n)
+	}
+	p.taken[id] = true
+	return id
+}
+
+func (p *parts) flush() {
+	if p.piece.Len() > 0 {
+		p.all = append(p.all, &messagev1.AssistantPart{Part: &messagev1.AssistantPart_Text{Text: p.piece.String()}})
+		p.piece.Reset()
+	}
+}
+
+func (p *parts) item(done *model.Done) *messagev1.Item {
+	p.flush()
+	return &messagev1.Item{Item: &messagev1.Item_Assistant{Assistant: &messagev1.AssistantMessage{
+		Parts: p.all, Provider: p.provider, ResponseId: done.ResponseID, FinishReason: done.FinishReason,
+	}}}
+}

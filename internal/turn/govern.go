@@ -1,0 +1,95 @@
+package turn
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/model"
+	"github.com/cadre-dev/cadre/internal/tool"
+)
+
+// Limits that hold when the agent names none.
+const (
+	defaultModelCalls  = 200
+	defaultTurnSeconds = 86400
+)
+
+// govern opens what the frozen policy names: the model and the tools. The
+// policy itself was fixed by the first claim.
+func (t *turn) govern(ctx context.Context) (step, error) {
+	p := t.claim.Policy
+	if t.claim.Cancelled {
+		return nil, ErrCancelled
+	}
+	m, err := t.fx.OpenModel(ctx, p.GetModel())
+	if err != nil {
+		return nil, err
+	}
+	t.model = m
+	if err := t.sameDefinition(ctx); err != nil {
+		return nil, err
+	}
+	t.tools = map[string]tool.Tool{}
+	for _, name := range p.GetTools() {
+		found, ok := t.fx.Tool(name)
+		if !ok {
+			return nil, fault.New(fault.FailedPrecondition, "UNKNOWN_TOOL", "the agent lists the tool %q, which this server does not have", name)
+		}
+		spec := found.Spec()
+		t.tools[name] = found
+		t.specs = append(t.specs, model.ToolSpec{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
+	}
+	return t.decide, nil
+}
+
+// sameDefinition refuses to continue a turn on a model that is another one now.
+func (t *turn) sameDefinition(ctx context.Context) error {
+	if t.claim.First || t.claim.Policy.GetModelFingerprint() == "" {
+		return nil
+	}
+	now, err := t.fx.Fingerprint(ctx, t.claim.Policy.GetModel())
+	if err != nil {
+		return err
+	}
+	if now != t.claim.Policy.GetModelFingerprint() {
+		return fault.New(fault.FailedPrecondition, "MODEL_DEFINITION_CHANGED",
+			"%s changed while the turn was under way; send the message again", t.claim.Policy.GetModel())
+	}
+	return nil
+}
+
+// admit is asked before every model request.
+func (t *turn) admit(context.Context) error {
+	limits := t.claim.Policy.GetLimits()
+	calls := limits.GetMaxModelCalls()
+	if calls == 0 {
+		calls = defaultModelCalls
+	}
+	if t.calls >= calls {
+		return &limitReached{"max_model_calls"}
+	}
+	seconds := limits.GetMaxTurnSeconds()
+	if seconds == 0 {
+		seconds = defaultTurnSeconds
+	}
+	if t.fx.Now().Sub(t.claim.StartedAt).Seconds() >= float64(seconds) {
+		return &limitReached{"max_turn_seconds"}
+	}
+	return nil
+}
+
+// limitReached ends a turn early without a failure.
+type limitReached struct{ name string }
+
+func (l *limitReached) Error() string { return "the turn reached its limit " + l.name }
+
+// Instructions composes what the model is told first. The text depends on
+// nothing that changes between requests, so that prompt caches hold.
+func Instructions(agent, folder string) string {
+	if folder == "" {
+		return agent
+	}
+	return strings.TrimRight(agent, "\n") + "\n\nYour workspace is the folder " + folder +
+		". Give tools paths relative to it. You cannot reach anything outside of it."
+}

@@ -1,0 +1,67 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/tool"
+	"github.com/cadre-dev/cadre/internal/workspace"
+)
+
+const unknownText = "It is not known whether this call took effect: the attempt that ran it ended before its outcome was recorded. It is not run again by itself."
+
+// resume decides what becomes of a call that an earlier attempt had started.
+// A file change tells by its digests whether it happened; a call that may run
+// again does; nothing is known of any other.
+func (t *turn) resume(ctx context.Context, c *call) (w work, decided bool, err error) {
+	if c.Mutation == nil {
+		if tool.Class(c.Class) == tool.Unsafe {
+			return done(outcome{unknown: true}), true, nil
+		}
+		return work{}, false, nil
+	}
+	env, err := t.env(ctx, c)
+	if err != nil {
+		return work{}, false, err
+	}
+	m := c.Mutation
+	if env.Workspace == nil {
+		return done(outcome{unknown: true}), true, nil
+	}
+	if err := env.Workspace.Tidy(ctx, m.GetPath(), c.id()); err != nil {
+		return work{}, false, err
+	}
+	now, err := env.Workspace.Digest(ctx, m.GetPath())
+	switch {
+	case err != nil:
+		return work{}, false, err
+	case now == m.GetAfter():
+		return done(outcome{recovered: true, result: tool.Result{Text: m.GetResult(), Summary: m.GetSummary()}}), true, nil
+	case now == m.GetBefore():
+		return work{}, false, nil
+	}
+	return done(outcome{unknown: true}), true, nil
+}
+
+// commit makes a prepared file change. A file that somebody else changed
+// meanwhile is a result that the model can act on.
+func commit(ctx context.Context, m *tool.Mutation) (outcome, error) {
+	err := m.Commit(ctx)
+	if errors.Is(err, workspace.ErrChanged) {
+		return outcome{result: tool.Result{IsError: true, Text: fmt.Sprintf("%s changed while this edit was prepared and was left as it is. Read it again.", m.Path)}}, nil
+	}
+	return outcome{result: m.Result}, err
+}
+
+// guard keeps a faulty tool from taking the process with it.
+func guard(ctx context.Context, run func(context.Context) (outcome, error)) (o outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.New(fault.Internal, "TOOL_PANICKED", "a tool failed inside").Because(fmt.Errorf("%v\n%s", p, debug.Stack()))
+		}
+	}()
+	return run(ctx)
+}

@@ -1,0 +1,89 @@
+package turn
+
+import (
+	"context"
+	"strings"
+
+	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
+	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// handOff is what the model is told once when it ends without a word after tools ran.
+const handOff = "Your last reply was empty. The person sees only your replies, not your tool calls. Say in a few sentences what you did and what came of it."
+
+// finish looks at the final answer: a blank one after tools is asked for again,
+// once per execution.
+func (t *turn) finish(ctx context.Context) (step, error) {
+	blank := strings.TrimSpace(replyText(t.history[len(t.history)-1])) == ""
+	switch {
+	case !blank || !t.tooled:
+		return nil, t.settleCompleted(ctx, finishLimit(t.history[len(t.history)-1]))
+	case t.claim.HandedOff:
+		return nil, t.settleCompleted(ctx, "empty_final_reply")
+	}
+	item := &messagev1.Item{Item: &messagev1.Item_Developer{Developer: &messagev1.DeveloperMessage{Text: handOff}}}
+	if err := t.fx.Ledger().AddItem(ctx, t.claim.Fence, item); err != nil {
+		return nil, err
+	}
+	t.claim.HandedOff = true
+	t.history = append(t.history, item)
+	return t.ask, nil
+}
+
+// finishLimit names why the model itself stopped early; "" when it did not.
+func finishLimit(item *messagev1.Item) string {
+	if item.GetAssistant().GetFinishReason() == "length" {
+		return "max_output_tokens"
+	}
+	return ""
+}
+
+func replyText(item *messagev1.Item) string {
+	var b strings.Builder
+	for _, part := range item.GetAssistant().GetParts() {
+		b.WriteString(part.GetText())
+	}
+	return b.String()
+}
+
+func (t *turn) settleCompleted(ctx context.Context, limit string) error {
+	return t.settle(ctx, store.Settlement{
+		Phase: agentexecutionv1.ExecutionPhase_completed, SegmentLimit: limit,
+		Events: func(sum store.Totals) []*eventv1.Event {
+			return []*eventv1.Event{store.Completed(limit, sum, t.fx.Now())}
+		},
+	})
+}
+
+func (t *turn) settleCancelled(ctx context.Context) error {
+	return t.settle(ctx, store.Settlement{
+		Phase: agentexecutionv1.ExecutionPhase_cancelled,
+		Events: func(sum store.Totals) []*eventv1.Event {
+			return []*eventv1.Event{store.Cancelled(sum, t.fx.Now())}
+		},
+	})
+}
+
+func (t *turn) settleFailed(ctx context.Context, err error) error {
+	failure := Classify(err)
+	t.fx.Log().WarnContext(ctx, "turn failed", "execution", t.claim.Execution, "code", failure.GetCode(), "error", err)
+	return t.settle(ctx, store.Settlement{
+		Phase: agentexecutionv1.ExecutionPhase_failed, Error: failure,
+		Events: func(sum store.Totals) []*eventv1.Event {
+			now := t.fx.Now()
+			return []*eventv1.Event{t.event(&eventv1.TurnFailed{Error: failure, Usage: sum.Usage, DurationMs: store.Elapsed(sum.StartedAt, now)})}
+		},
+	})
+}
+
+// waitForPerson ends the attempt with a call whose outcome nobody knows.
+func (t *turn) waitForPerson(ctx context.Context) (step, error) {
+	return nil, t.settle(ctx, store.Settlement{
+		Phase: agentexecutionv1.ExecutionPhase_waiting, WaitingFor: store.WaitOutcomeUnknown,
+		Events: func(store.Totals) []*eventv1.Event {
+			return []*eventv1.Event{t.event(&eventv1.TurnWaiting{WaitingFor: store.WaitOutcomeUnknown})}
+		},
+	})
+}

@@ -1,0 +1,241 @@
+package turn
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	ledgerv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/ledger/v1"
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/tool"
+)
+
+// call is one tool call on its way to a result.
+type call struct {
+	store.PendingTool
+	tool tool.Tool // nil when the agent has none of that name
+}
+
+func (c *call) id() string { return c.Call.GetId() }
+
+func (c *call) readOnly() bool { return c.tool == nil || c.tool.Spec().Class == tool.ReadOnly }
+
+// outcome is what a call came to.
+type outcome struct {
+	result    tool.Result
+	recovered bool // its effect was found done after a crash
+	unknown   bool // nobody knows whether it took effect
+	took      time.Duration
+}
+
+// runTools brings every open call of the newest answer to a result: together
+// when all of them only read, otherwise one after the other.
+func (t *turn) runTools(ctx context.Context) (step, error) {
+	t.tooled = true
+	calls := make([]*call, len(t.pending))
+	for i, p := range t.pending {
+		calls[i] = &call{PendingTool: p, tool: t.tools[p.Call.GetName()]}
+	}
+	batches := [][]*call{calls}
+	if !allRead(calls) {
+		batches = slices.Collect(slices.Chunk(calls, 1))
+	}
+	for _, batch := range batches {
+		unknown, err := t.runBatch(ctx, batch)
+		if err != nil {
+			return nil, err
+		}
+		if unknown {
+			return t.waitForPerson, nil
+		}
+	}
+	t.pending = nil
+	return t.decide, nil
+}
+
+func allRead(calls []*call) bool {
+	for _, c := range calls {
+		if !c.readOnly() {
+			return false
+		}
+	}
+	return true
+}
+
+// runBatch registers calls, runs them at once and records them in their order.
+func (t *turn) runBatch(ctx context.Context, batch []*call) (unknown bool, err error) {
+	works := make([]work, len(batch))
+	starts := make([]store.ToolStart, 0, len(batch))
+	for i, c := range batch {
+		if works[i], err = t.prepare(ctx, c); err != nil {
+			return false, err
+		}
+		if works[i].start != nil {
+			starts = append(starts, *works[i].start)
+		}
+	}
+	if len(starts) > 0 {
+		if err := t.fx.Ledger().StartTools(ctx, t.claim.Fence, starts); err != nil {
+			return false, err
+		}
+	}
+	outcomes, err := t.runAll(ctx, works)
+	if err != nil {
+		return false, err
+	}
+	return t.record(ctx, batch, outcomes)
+}
+
+// work is a prepared call: its registration, when it has still to be made, and
+// what produces the outcome.
+type work struct {
+	start *store.ToolStart
+	run   func(context.Context) (outcome, error)
+}
+
+func (t *turn) runAll(ctx context.Context, works []work) ([]outcome, error) {
+	outcomes := make([]outcome, len(works))
+	errs := make([]error, len(works))
+	slots := make(chan struct{}, t.opt.Parallel)
+	var all sync.WaitGroup
+	for i, w := range works {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			began := t.fx.Now()
+			outcomes[i], errs[i] = guard(ctx, w.run)
+			outcomes[i].took = t.fx.Now().Sub(began)
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return outcomes, nil
+}
+
+// prepare decides how a call comes to its outcome, in view of what an earlier
+// attempt may have done.
+func (t *turn) prepare(ctx context.Context, c *call) (work, error) {
+	if c.tool == nil {
+		return done(outcome{result: tool.Result{IsError: true, Text: t.noSuchTool(c.Call.GetName())}}), nil
+	}
+	if c.Started {
+		if w, decided, err := t.resume(ctx, c); decided || err != nil {
+			return w, err
+		}
+	}
+	env, err := t.env(ctx, c)
+	if err != nil {
+		return work{}, err
+	}
+	input := tool.Call{ID: c.id(), Args: []byte(c.Call.GetArguments())}
+	start := &store.ToolStart{CallID: c.id(), Class: string(c.tool.Spec().Class), Event: t.event(&eventv1.AgentToolStarted{
+		CallId: c.id(), Name: c.Call.GetName(), Class: string(c.tool.Spec().Class),
+	})}
+	file, ok := c.tool.(tool.FileTool)
+	if !ok {
+		return work{start: start, run: func(ctx context.Context) (outcome, error) {
+			r, err := c.tool.Run(ctx, env, input)
+			return outcome{result: r}, err
+		}}, nil
+	}
+	m, refused, err := file.Prepare(ctx, env, input)
+	if err != nil {
+		return work{}, err
+	}
+	if m == nil {
+		return work{start: start, run: func(context.Context) (outcome, error) { return outcome{result: refused}, nil }}, nil
+	}
+	start.Mutation = &ledgerv1.Mutation{Path: m.Path, Before: m.Before, After: m.After, Result: m.Result.Text, Summary: m.Result.Summary}
+	return work{start: start, run: func(ctx context.Context) (outcome, error) { return commit(ctx, m) }}, nil
+}
+
+func done(o outcome) work {
+	return work{run: func(context.Context) (outcome, error) { return o, nil }}
+}
+
+func (t *turn) noSuchTool(name string) string {
+	names := slices.Sorted(slices.Values(t.claim.Policy.GetTools()))
+	if len(names) == 0 {
+		return "There is no tool named " + name + ", and this agent has no tools."
+	}
+	return "There is no tool named " + name + ". The tools are: " + strings.Join(names, ", ") + "."
+}
+
+func (t *turn) env(ctx context.Context, c *call) (tool.Env, error) {
+	if t.folder == nil && t.claim.Policy.GetWorkspace() != "" {
+		w, err := t.fx.OpenWorkspace(ctx, t.claim.Policy.GetWorkspace())
+		if err != nil {
+			return tool.Env{}, err
+		}
+		t.folder = w
+	}
+	return tool.Env{Workspace: t.folder, Progress: func(text string) {
+		// Progress is a courtesy to people who watch: losing it loses nothing.
+		_ = t.fx.Ledger().Append(ctx, t.claim.Fence, []*eventv1.Event{t.event(&eventv1.AgentToolProgress{CallId: c.id(), Text: text})})
+	}}, nil
+}
+
+// record stores outcomes in the order of the calls.
+func (t *turn) record(ctx context.Context, batch []*call, outcomes []outcome) (unknown bool, err error) {
+	finishes := make([]store.ToolFinish, 0, len(batch))
+	for i, c := range batch {
+		o := outcomes[i]
+		if o.unknown {
+			return true, t.recordUnknown(ctx, c, finishes)
+		}
+		text, artifactID, err := t.inline(ctx, c, o.result.Text)
+		if err != nil {
+			return false, err
+		}
+		finishes = append(finishes, store.ToolFinish{CallID: c.id(), Event: t.finished(c, o, text, artifactID), Item: resultItem(c, text, o.result.IsError, artifactID)})
+	}
+	return false, t.finishAll(ctx, finishes)
+}
+
+func (t *turn) finishAll(ctx context.Context, finishes []store.ToolFinish) error {
+	if len(finishes) == 0 {
+		return nil
+	}
+	if err := t.fx.Ledger().FinishTools(ctx, t.claim.Fence, finishes); err != nil {
+		return err
+	}
+	for _, f := range finishes {
+		t.history = append(t.history, f.Item)
+	}
+	return nil
+}
+
+// recordUnknown makes visible that nobody knows a call's outcome. The call
+// stays open: a person, or the next message, decides.
+func (t *turn) recordUnknown(ctx context.Context, c *call, before []store.ToolFinish) error {
+	if err := t.finishAll(ctx, before); err != nil {
+		return err
+	}
+	return t.fx.Ledger().Append(ctx, t.claim.Fence, []*eventv1.Event{t.event(&eventv1.AgentToolOutcomeUnknown{
+		CallId: c.id(), Name: c.Call.GetName(), Message: unknownText,
+	})})
+}
+
+func (t *turn) finished(c *call, o outcome, text, artifactID string) *eventv1.Event {
+	if o.result.IsError {
+		return t.event(&eventv1.AgentToolFailed{CallId: c.id(), Name: c.Call.GetName(), Result: text, DurationMs: o.took.Milliseconds()})
+	}
+	return t.event(&eventv1.AgentToolCompleted{
+		CallId: c.id(), Name: c.Call.GetName(), Result: text, DurationMs: o.took.Milliseconds(), ArtifactId: artifactID, Recovered: o.recovered,
+		Summary: o.result.Summary,
+	})
+}
+
+func resultItem(c *call, text string, isError bool, artifactID string) *messagev1.Item {
+	return &messagev1.Item{Item: &messagev1.Item_ToolResult{ToolResult: &messagev1.ToolResult{
+		CallId: c.id(), Name: c.Call.GetName(), Text: text, IsError: isError, ArtifactId: artifactID,
+	}}}
+}

@@ -1,0 +1,206 @@
+// Package turn is the engine of one agent execution: it asks the model, runs
+// tools, streams what happens and settles. It takes no clock, store or network
+// of its own; everything arrives through Effects, so that the same code serves
+// the runner, tests and replay.
+//
+// Promise: each claimed attempt either settles the execution exactly once, gives
+// it back (Release), or finds that it is fenced and writes nothing more. A tool
+// call is registered before it takes effect and recorded before the model's
+// next step; one that completed never runs again.
+package turn
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	"github.com/cadre-dev/cadre/internal/artifact"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/model"
+	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/tool"
+	"github.com/cadre-dev/cadre/internal/workspace"
+)
+
+// Ledger is the part of the store that a running turn writes to. Every call is
+// fenced.
+type Ledger interface {
+	Append(ctx context.Context, f store.Fence, events []*eventv1.Event) error
+	Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) error
+	Respond(ctx context.Context, f store.Fence, r store.Response) error
+	StartTools(ctx context.Context, f store.Fence, starts []store.ToolStart) error
+	FinishTools(ctx context.Context, f store.Fence, results []store.ToolFinish) error
+	AddItem(ctx context.Context, f store.Fence, item *messagev1.Item) error
+	PutArtifact(ctx context.Context, f store.Fence, row store.Row, event *eventv1.Event) error
+	Settle(ctx context.Context, f store.Fence, s store.Settlement) error
+	Release(ctx context.Context, f store.Fence, reason string, now time.Time) error
+}
+
+// Effects is the world as a turn sees it.
+type Effects interface {
+	Ledger() Ledger
+	// OpenModel opens the model that the policy names.
+	OpenModel(ctx context.Context, name string) (model.Model, error)
+	// Fingerprint identifies the definition behind a model's name now.
+	Fingerprint(ctx context.Context, name string) (string, error)
+	// Tool finds a tool by its name.
+	Tool(name string) (tool.Tool, bool)
+	// OpenWorkspace opens the folder that the policy names.
+	OpenWorkspace(ctx context.Context, folder string) (workspace.Workspace, error)
+	Artifacts() artifact.Store
+	// Show hands a piece of text to whoever watches now. It must not block.
+	Show(*eventv1.EphemeralDelta)
+	Now() time.Time
+	Log() *slog.Logger
+}
+
+// Options bound a turn. The zero value means the defaults.
+type Options struct {
+	DeltaEvery  time.Duration // longest wait before text becomes durable. Default 50 ms
+	DeltaBytes  int           // most text that waits. Default 4096
+	ContentIdle time.Duration // silence of a model's content that ends its stream. Default 10 min
+	InlineBytes int           // largest result that goes into history whole. Default 64 KiB
+	Parallel    int           // read-only calls that run at once. Default 8
+}
+
+func (o Options) withDefaults() Options {
+	if o.DeltaEvery == 0 {
+		o.DeltaEvery = 50 * time.Millisecond
+	}
+	if o.DeltaBytes == 0 {
+		o.DeltaBytes = 4096
+	}
+	if o.ContentIdle == 0 {
+		o.ContentIdle = 10 * time.Minute
+	}
+	if o.InlineBytes == 0 {
+		o.InlineBytes = 64 << 10
+	}
+	if o.Parallel == 0 {
+		o.Parallel = 8
+	}
+	return o
+}
+
+// ErrCancelled is the cause with which a turn's context ends when somebody asked
+// for its end.
+var ErrCancelled = fault.New(fault.Canceled, "CANCELLED", "the turn was cancelled")
+
+// turn is the state of one attempt.
+type turn struct {
+	fx      Effects
+	opt     Options
+	claim   store.Claimed
+	gate    *Gate
+	model   model.Model
+	tools   map[string]tool.Tool
+	specs   []model.ToolSpec
+	folder  workspace.Workspace // opened by the first tool that needs it
+	history []*messagev1.Item
+	pending []store.PendingTool
+	calls   int32 // dispatches that were made, settled or not
+	tooled  bool  // a tool ran in this execution
+	ended   bool
+}
+
+// step is one phase of the loop. It answers the next one, nil at the end.
+type step func(context.Context) (step, error)
+
+// Run executes a claimed attempt until it is settled, given back or fenced. The
+// answer is nil when the ledger holds the outcome of this attempt; any other
+// answer means that the execution is still open.
+func Run(ctx context.Context, fx Effects, claim store.Claimed, opt Options) error {
+	t := &turn{fx: fx, opt: opt.withDefaults(), claim: claim, history: claim.History, pending: claim.Pending, calls: claim.Calls, tooled: claim.ToolCalls > 0}
+	t.gate = NewGate(ctx, t.admit)
+	defer t.close(ctx)
+	var err error
+	for next := step(t.govern); next != nil && err == nil; {
+		if err = context.Cause(ctx); err == nil {
+			next, err = next(ctx)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return t.fail(ctx, err)
+}
+
+func (t *turn) close(ctx context.Context) {
+	if err := t.gate.Close(); err != nil {
+		t.fx.Log().DebugContext(ctx, "model stream closed with an unsettled response", "error", err)
+	}
+	if t.folder != nil {
+		if err := t.folder.Close(); err != nil {
+			t.fx.Log().WarnContext(ctx, "workspace did not close", "error", err)
+		}
+	}
+}
+
+// decide looks at the history and says what comes next. It is a pure function
+// of what is durable, so that a recovered attempt goes on where the last one ended.
+func (t *turn) decide(context.Context) (step, error) {
+	if len(t.pending) > 0 {
+		return t.runTools, nil
+	}
+	if n := len(t.history); n > 0 {
+		if answer := t.history[n-1].GetAssistant(); answer != nil {
+			return t.finish, nil
+		}
+	}
+	return t.ask, nil
+}
+
+// fail ends an attempt that met an error, in the way that its cause asks for.
+func (t *turn) fail(ctx context.Context, err error) error {
+	settle := context.WithoutCancel(ctx)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, store.ErrFenced) {
+		err = cause
+	}
+	var limit *limitReached
+	switch {
+	case errors.Is(err, store.ErrFenced):
+		return nil // another attempt owns the turn; nothing more is ours to write
+	case errors.Is(err, ErrCancelled):
+		return t.settleCancelled(settle)
+	case errors.Is(err, engine.ErrStopping):
+		return t.release(settle, "server_stopping")
+	case errors.As(err, &limit):
+		return t.settleCompleted(settle, limit.name)
+	case isOurs(err):
+		return err // the store or the engine failed, not the turn: it is tried again
+	case ctx.Err() != nil:
+		return t.release(settle, "interrupted")
+	}
+	return t.settleFailed(settle, err)
+}
+
+// isOurs says whether the platform failed and not the turn.
+func isOurs(err error) bool {
+	switch fault.ReasonOf(err) {
+	case "STORE_WRITE_FAILED", "STORE_READ_FAILED", "STORE_CLOSED":
+		return true
+	}
+	return false
+}
+
+func (t *turn) release(ctx context.Context, reason string) error {
+	err := t.fx.Ledger().Release(ctx, t.claim.Fence, reason, t.fx.Now())
+	if errors.Is(err, store.ErrFenced) {
+		return nil
+	}
+	return err
+}
+
+func (t *turn) settle(ctx context.Context, s store.Settlement) error {
+	s.Now = t.fx.Now()
+	err := t.fx.Ledger().Settle(ctx, t.claim.Fence, s)
+	t.ended = err == nil
+	if errors.Is(err, store.ErrFenced) {
+		return nil
+	}
+	return err
+}
