@@ -132,6 +132,7 @@ func many(b *testing.B, turn func(lane, n int) time.Duration) {
 	var mu sync.Mutex
 	var delays []time.Duration
 	b.ResetTimer()
+	before := cpu(b)
 	for lane := range lanes {
 		all.Go(func() {
 			for n := range (b.N + lanes - 1) / lanes {
@@ -144,6 +145,7 @@ func many(b *testing.B, turn func(lane, n int) time.Duration) {
 	}
 	all.Wait()
 	b.ReportMetric(float64(len(delays))/b.Elapsed().Seconds(), "turns/s")
+	b.ReportMetric(float64((cpu(b)-before).Microseconds())/1000/float64(len(delays)), "cpu-ms/turn")
 	reportDelays(b, delays)
 }
 

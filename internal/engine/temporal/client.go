@@ -63,6 +63,8 @@ func connect(ctx context.Context, address, identity string, headers headersProvi
 		HeadersProvider:         headers,
 		Logger:                  clientLines{l},
 		WorkerHeartbeatInterval: -1,
+		// Compression of small messages on the loopback interface costs more than it saves.
+		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("engine: connect to the server: %w", err)

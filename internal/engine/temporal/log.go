@@ -57,8 +57,8 @@ func (s *lineState) failure() error {
 
 // expected are complaints about what we chose or report ourselves.
 var expected = []string{
-	"Activity error.",                  // handlers log it, with the cause
-	"HTTP API port has not been set.",  // nor shall it
+	"Activity error.",                 // handlers log it, with the cause
+	"HTTP API port has not been set.", // nor shall it
 }
 
 func isExpected(msg string) bool {

@@ -175,7 +175,7 @@ func testError(t *testing.T, d Driver, c model.Category) {
 func testErrorMidway(t *testing.T, d Driver) {
 	m := d.Open(t, one(Answer{Text: []string{"half ", "said "}, Fail: &model.Error{Category: model.Network, Message: "cut"}}))
 	s := ask(t.Context(), t, m, request())
-	s.fails(t, model.Network)
+	_ = s.fails(t, model.Network)
 	if s.text != "half said " {
 		t.Errorf("before the cut came %q", s.text)
 	}

@@ -27,7 +27,10 @@ func testSent(t *testing.T, d Driver) {
 		if sent != 0 {
 			t.Errorf("%s: Sent is called before the iteration begins", name)
 		}
-		for range stream {
+		for _, err := range stream {
+			if (err != nil) != (a.Fail != nil) {
+				t.Errorf("%s: the error is %v", name, err)
+			}
 			if sent != 1 {
 				t.Errorf("%s: Sent was called %d times when something came, want 1", name, sent)
 			}

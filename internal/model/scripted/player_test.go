@@ -224,7 +224,10 @@ func TestDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var at []time.Duration
-		for range m.Ask(t.Context(), model.Request{History: history("u:x")}) {
+		for _, err := range m.Ask(t.Context(), model.Request{History: history("u:x")}) {
+			if err != nil {
+				t.Error(err)
+			}
 			at = append(at, time.Since(start))
 		}
 		want := []time.Duration{30 * time.Second, 30500 * time.Millisecond, 31 * time.Second, 31 * time.Second}

@@ -165,6 +165,9 @@ func (t *txn) closeUnknown(session string, now time.Time) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if err := t.closeCalls(x, "It is not known whether this call took effect. The person has seen that and goes on."); err != nil {
+		return false, err
+	}
 	err = t.endExecution(x, ending{
 		phase: agentexecutionv1.ExecutionPhase_completed, segmentLimit: store.WaitOutcomeUnknown, now: now,
 		events: []*eventv1.Event{store.Completed(store.WaitOutcomeUnknown, x.totals(), now)},

@@ -1,7 +1,9 @@
 package grep_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/tool/grep"
 	"github.com/cadre-dev/cadre/internal/tool/tooltest"
+	"github.com/cadre-dev/cadre/internal/workspace"
 	"github.com/cadre-dev/cadre/internal/workspace/local"
 )
 
@@ -137,4 +140,46 @@ func FuzzRun(f *testing.F) {
 			t.Errorf("Run(%q) = %.200s, %v", args, r.Text, err)
 		}
 	})
+}
+
+// unreadable is a workspace in which some files cannot be read.
+type unreadable struct {
+	workspace.Workspace
+	errors map[string]error
+}
+
+func (u unreadable) Read(ctx context.Context, path string, limit int64) ([]byte, error) {
+	if err := u.errors[path]; err != nil {
+		return nil, err
+	}
+	return u.Workspace.Read(ctx, path, limit)
+}
+
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ws, err := local.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	env := tool.Env{Workspace: unreadable{ws, map[string]error{"a": workspace.ErrNotFound, "b": workspace.ErrDenied}}}
+	call := tool.Call{ID: "c", Args: json.RawMessage(`{"pattern":"x"}`)}
+	if r, err := grep.New().Run(t.Context(), env, call); err != nil || r.Text != "c:1: x\n[2 files could not be read]\n" {
+		t.Errorf("beside unreadable files: %+v, %v", r, err)
+	}
+	call.Args = json.RawMessage(`{"pattern":"x","path":"b"}`)
+	if r, err := grep.New().Run(t.Context(), env, call); err != nil || !r.IsError {
+		t.Errorf("an unreadable file alone: %+v, %v", r, err)
+	}
+	env.Workspace = unreadable{ws, map[string]error{"b": workspace.ErrFailed}}
+	call.Args = json.RawMessage(`{"pattern":"x"}`)
+	if r, err := grep.New().Run(t.Context(), env, call); !errors.Is(err, workspace.ErrFailed) {
+		t.Errorf("a workspace that is gone: %+v, %v, want its error", r, err)
+	}
 }

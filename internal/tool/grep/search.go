@@ -28,7 +28,8 @@ type search struct {
 	matches  int
 	files    int // with a match
 	searched int
-	large    int    // files that were not read
+	large    int    // files that were not read for their size
+	unread   int    // files that could not be read
 	full     string // why the search ended early; "" when it did not
 }
 
@@ -61,8 +62,7 @@ func (s *search) all(ctx context.Context) error {
 	return nil
 }
 
-// file searches one file. One that vanished or cannot be read is passed over,
-// unless it is the only one that was asked for.
+// file searches one file. One of many that cannot be read is counted.
 func (s *search) file(ctx context.Context, name string) error {
 	data, err := s.ws.Read(ctx, name, tool.LargestFile)
 	switch {
@@ -71,10 +71,11 @@ func (s *search) file(ctx context.Context, name string) error {
 	case errors.Is(err, workspace.ErrTooLarge):
 		s.large++
 		return nil
-	case err != nil && name == s.top:
-		return err
-	case err != nil:
+	case name != s.top && passable(err):
+		s.unread++
 		return nil
+	case err != nil:
+		return err
 	}
 	s.searched++
 	if tool.IsBinary(data) || !s.mayMatch(data) {
@@ -82,6 +83,13 @@ func (s *search) file(ctx context.Context, name string) error {
 	}
 	s.lines(name, tool.Lines(string(data)))
 	return nil
+}
+
+// passable errors concern one file of many: it vanished, became something else, or
+// the system does not let us read it.
+func passable(err error) bool {
+	return errors.Is(err, workspace.ErrNotFound) || errors.Is(err, workspace.ErrDenied) || errors.Is(err, workspace.ErrOutside) ||
+		errors.Is(err, workspace.ErrIsFolder) || errors.Is(err, workspace.ErrNotFolder) || errors.Is(err, workspace.ErrNotFile)
 }
 
 // mayMatch looks for the literal that each match begins with, which is much
@@ -148,6 +156,9 @@ func (s *search) result() tool.Result {
 	}
 	if s.large > 0 {
 		fmt.Fprintf(&s.out, "[%s of more than %d MiB not searched]\n", tool.Count(s.large, "file", "files"), tool.LargestFile>>20)
+	}
+	if s.unread > 0 {
+		fmt.Fprintf(&s.out, "[%s could not be read]\n", tool.Count(s.unread, "file", "files"))
 	}
 	s.out.WriteString(s.full)
 	if s.files > 0 {

@@ -57,12 +57,13 @@ func testLinksOutside(t *testing.T, f fixture) {
 	f.link(t, "../outside", "folder")
 	f.link(t, f.outside, "absolute")
 	f.link(t, "../../outside/new.txt", "d/new")
+	f.link(t, f.outside+"/secret.txt", "absolute-file")
 	for _, name := range []string{"folder/secret.txt", "absolute/secret.txt", "folder/new.txt", "absolute/d/new.txt"} {
 		for what, err := range f.everything(t, name) {
 			wants(t, what+" of "+name, err, workspace.ErrOutside)
 		}
 	}
-	for _, name := range []string{"file", "d/new"} {
+	for _, name := range []string{"file", "d/new", "absolute-file"} {
 		_, err := f.ws.Read(t.Context(), name, 10)
 		wants(t, "Read of "+name, err, workspace.ErrOutside)
 		_, err = f.ws.Digest(t.Context(), name)

@@ -70,7 +70,10 @@ func testWalkIgnores(t *testing.T, f fixture) {
 func testWalkStops(t *testing.T, f fixture) {
 	f.put(t, map[string]string{"a/1": "", "a/2": "", "b/3": ""})
 	n := 0
-	for range f.ws.Walk(t.Context(), ".") {
+	for _, err := range f.ws.Walk(t.Context(), ".") {
+		if err != nil {
+			t.Error(err)
+		}
 		if n++; n == 2 {
 			break
 		}
