@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
@@ -98,7 +96,7 @@ func (t *txn) admitInput(a store.Accept) error {
 }
 
 func (t *txn) enqueue(a store.Accept) error {
-	input, err := proto.Marshal(a.Input.Item)
+	input, err := encode(a.Input.Item)
 	if err != nil {
 		return fault.From(err)
 	}

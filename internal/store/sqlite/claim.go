@@ -132,7 +132,7 @@ func (t *txn) takeOver(x *execution, c store.Claim, first bool) error {
 		if err := t.appendItem(x, x.input); err != nil {
 			return err
 		}
-		policy, err := proto.Marshal(c.Policy)
+		policy, err := encode(c.Policy)
 		if err != nil {
 			return fault.From(err)
 		}

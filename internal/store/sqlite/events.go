@@ -42,7 +42,7 @@ func (t *txn) appendEvents(f store.Fence, association eventv1.Association, event
 			e.ExecutionId, e.AttemptId, e.Generation = f.Execution, f.Attempt, f.Generation
 		}
 		e.Association = association
-		data, err := proto.MarshalOptions{Deterministic: true}.Marshal(e)
+		data, err := encode(e)
 		if err != nil {
 			return fault.From(err)
 		}

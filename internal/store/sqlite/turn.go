@@ -3,8 +3,6 @@ package sqlite
 import (
 	"context"
 
-	"google.golang.org/protobuf/proto"
-
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -97,7 +95,7 @@ func (t *txn) requestTools(x *execution, r store.Response) error {
 		if call == nil {
 			continue
 		}
-		data, err := proto.Marshal(call)
+		data, err := encode(call)
 		if err != nil {
 			return fault.From(err)
 		}
@@ -121,7 +119,7 @@ func (s *Store) StartTools(ctx context.Context, f store.Fence, starts []store.To
 			var mutation []byte
 			if st.Mutation != nil {
 				var err error
-				if mutation, err = proto.Marshal(st.Mutation); err != nil {
+				if mutation, err = encode(st.Mutation); err != nil {
 					return fault.From(err)
 				}
 			}
@@ -183,7 +181,7 @@ func (s *Store) PutArtifact(ctx context.Context, f store.Fence, row store.Row, e
 }
 
 func (t *txn) addItem(x *execution, item *messagev1.Item) error {
-	data, err := proto.Marshal(item)
+	data, err := encode(item)
 	if err != nil {
 		return fault.From(err)
 	}

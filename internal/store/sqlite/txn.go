@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -127,6 +129,15 @@ func recall(row func(string, ...any) scanner, o *store.Once) ([]byte, bool, erro
 // Recall answers what a call with the same key was answered.
 func (s *Store) Recall(ctx context.Context, o *store.Once) ([]byte, bool, error) {
 	return recall(func(q string, args ...any) scanner { return s.read.QueryRowContext(ctx, q, args...) }, o)
+}
+
+// encode makes a message's bytes, which are never NULL in the database.
+func encode(m proto.Message) ([]byte, error) {
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if data == nil {
+		data = []byte{}
+	}
+	return data, err
 }
 
 // stamp is how times are kept: text that sorts.
