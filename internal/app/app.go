@@ -70,6 +70,9 @@ type App struct {
 	control  *control.Control
 	models   *model.Registry
 	tools    *toolbox
+	deps     pipeline.Deps
+	verbs    []pipeline.Verb
+	dispatch *server.Dispatcher
 	server   *server.Server
 	listener net.Listener
 	started  time.Time
@@ -181,28 +184,28 @@ func (a *App) assemble(context.Context) error {
 	}
 	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
 	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, BootEpoch: a.boot, Now: time.Now, Log: a.log})
-	dispatcher, err := a.dispatcher()
-	if err != nil {
+	if err := a.dispatcher(); err != nil {
 		return err
 	}
-	a.server, err = server.New(server.Options{Dispatcher: dispatcher, Health: a.health, Log: a.log})
+	a.server, err = server.New(server.Options{Dispatcher: a.dispatch, Health: a.health, Log: a.log})
 	return err
 }
 
-func (a *App) dispatcher() (*server.Dispatcher, error) {
+// dispatcher makes the verbs of every kind and what takes requests to them.
+func (a *App) dispatcher() error {
 	validator, err := pipeline.NewValidator()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	key, err := config.Key(a.opt.DataDir, "digest.key")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	verifier, err := operator.Open(a.opt.DataDir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	deps := pipeline.Deps{
+	a.deps = pipeline.Deps{
 		Store: a.store, Authz: authoperator.New(operator.ID), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
 		Now: time.Now, Wake: a.control.Wake, Tell: a.runner.Cancel,
 		BodyDigest: func(body []byte) string {
@@ -211,17 +214,17 @@ func (a *App) dispatcher() (*server.Dispatcher, error) {
 			return hex.EncodeToString(mac.Sum(nil))
 		},
 	}
-	var verbs []pipeline.Verb
 	var kinds []string
 	for _, k := range standard.Kinds() {
-		verbs = append(verbs, pipeline.Standard(deps, k)...)
+		a.verbs = append(a.verbs, pipeline.Standard(a.deps, k)...)
 		kinds = append(kinds, k.Name())
 	}
-	verbs = append(verbs, server.InfoVerb(server.Facts{
+	a.verbs = append(a.verbs, server.InfoVerb(server.Facts{
 		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),
 		Store: standard.Stores()[0].Name, Engine: a.opt.Engine,
 	}, a.health))
-	return server.NewDispatcher(verbs, []identity.Verifier{verifier}, validator, a.log)
+	a.dispatch, err = server.NewDispatcher(a.verbs, []identity.Verifier{verifier}, validator, a.log)
+	return err
 }
 
 // firstStart creates the default organization, once.

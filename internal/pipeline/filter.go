@@ -78,7 +78,20 @@ func columnOf(k Kind, path string) (store.Column, error) {
 	}
 	known := append(slices.Clone(store.Columns), k.Index...)
 	return store.Column{}, fault.New(fault.InvalidArgument, "UNKNOWN_FIELD", "%s cannot be listed by %q; the fields are %s and labels.<key>.%s",
-		resource.Meta(k.Kind).GetPlural(), path, strings.Join(known, ", "), near.Hint(full, known))
+		resource.Meta(k.Kind).GetPlural(), path, strings.Join(known, ", "), hint(full, known))
+}
+
+// hint finds what was probably meant, also by the last part of a known path.
+func hint(word string, known []string) string {
+	if h := near.Hint(word, known); h != "" {
+		return h
+	}
+	for _, path := range known {
+		if near.Word(word, []string{path[strings.LastIndexByte(path, '.')+1:]}) != "" {
+			return near.Hint(path, []string{path})
+		}
+	}
+	return ""
 }
 
 type word struct {
