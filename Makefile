@@ -24,7 +24,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the static binary bin/cadre
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 .PHONY: test
 test: ## run the whole suite that needs no service, with the race detector when there is a C compiler
