@@ -57,6 +57,13 @@ type Options struct {
 	Log       *slog.Logger
 }
 
+// maxRedispatches is how often a turn is tried again whose attempts end one
+// after the other without progress.
+const maxRedispatches = 3
+
+var errLost = fault.New(fault.Unavailable, "ATTEMPTS_LOST",
+	"the turn's attempts ended four times in a row without progress; the server's log says why. Send the message again when that is mended").Retry()
+
 // New makes a Runner.
 func New(o Options) *Runner {
 	if o.Heartbeat == 0 {
@@ -95,6 +102,9 @@ func (r *Runner) Run(ctx context.Context, a engine.Attempt, gone string) error {
 	r.log.InfoContext(ctx, "turn claimed", "session", a.Session, "execution", a.Execution, "attempt", a.ID, "generation", claimed.Generation)
 	if refusal != nil && claimed.First {
 		return r.refuse(ctx, claimed, refusal)
+	}
+	if claimed.Redispatches > maxRedispatches {
+		return r.refuse(ctx, claimed, errLost)
 	}
 	return turn.Run(ctx, r.effects, claimed, r.opt)
 }

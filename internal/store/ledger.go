@@ -183,6 +183,9 @@ type Claimed struct {
 	StartedAt time.Time
 	HandedOff bool // the final-reply hand-off was made
 	Cancelled bool // cancel was requested
+	// Redispatches counts attempts of one process that were lost one after the
+	// other without progress; the end of a process does not count.
+	Redispatches int32
 }
 
 // PendingTool is a call without a recorded result.

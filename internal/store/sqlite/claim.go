@@ -125,6 +125,9 @@ func (t *txn) claimable(c store.Claim) (*execution, error) {
 
 // takeOver raises the generation and, the first time, delivers the input.
 func (t *txn) takeOver(x *execution, c store.Claim, first bool) error {
+	if err := t.countLost(x, c); err != nil {
+		return err
+	}
 	x.generation++
 	x.attempt = c.Attempt
 	if first {
@@ -140,8 +143,8 @@ func (t *txn) takeOver(x *execution, c store.Claim, first bool) error {
 	} else if err := t.settleHolds(x, c.Now); err != nil {
 		return err
 	}
-	if err := t.exec("UPDATE executions SET state = 'running', generation = ?, attempt = ?, policy = ?, started_at = ? WHERE id = ?",
-		x.generation, x.attempt, x.policy, stamp(x.startedAt), x.id); err != nil {
+	if err := t.exec("UPDATE executions SET state = 'running', generation = ?, attempt = ?, policy = ?, started_at = ?, redispatches = ? WHERE id = ?",
+		x.generation, x.attempt, x.policy, stamp(x.startedAt), x.redispatches, x.id); err != nil {
 		return err
 	}
 	if err := t.exec("UPDATE sessions SET active = ? WHERE id = ?", x.id, x.session); err != nil {
@@ -155,6 +158,20 @@ func (t *txn) takeOver(x *execution, c store.Claim, first bool) error {
 		st.Phase = agentexecutionv1.ExecutionPhase_running
 		st.StartedAt = timestamp(x.startedAt)
 	})
+}
+
+// countLost counts attempts that this very process lost one after the other
+// without progress. The end of a process is nobody's fault and does not count.
+func (t *txn) countLost(x *execution, c store.Claim) error {
+	var state, boot string
+	err := t.row("SELECT state, boot FROM attempts WHERE id = ?", x.attempt).Scan(&state, &boot)
+	if isNoRows(err) {
+		return nil
+	}
+	if err == nil && state == "lost" && boot == c.BootEpoch {
+		x.redispatches++
+	}
+	return readFault(err)
 }
 
 // settleHolds books requests that left and whose answer nobody saw at the upper
@@ -177,19 +194,19 @@ func (t *txn) settleHolds(x *execution, now time.Time) error {
 		return err
 	}
 	x.calls += n
-	return t.addUsage(x, held)
+	return t.addUsage(x, held) // booked, but no progress: the claim writes the count of lost attempts afterwards
 }
 
 func (t *txn) addUsage(x *execution, u *messagev1.Usage) error {
 	x.usage = store.AddUsage(x.usage, u)
-	return t.exec(`UPDATE executions SET calls = ?, tool_calls = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ? WHERE id = ?`,
+	return t.exec(`UPDATE executions SET redispatches = 0, calls = ?, tool_calls = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ? WHERE id = ?`,
 		x.calls, x.toolCalls, x.usage.InputTokens, x.usage.OutputTokens, x.usage.CachedInputTokens, x.usage.ReasoningTokens, x.usage.Estimated, x.id)
 }
 
 func (t *txn) claimed(x *execution, first bool) (store.Claimed, error) {
 	c := store.Claimed{
 		Fence: x.fence(), First: first, Policy: &ledgerv1.ExecutionPolicy{}, Org: x.org,
-		Calls: x.calls, ToolCalls: x.toolCalls, Usage: x.usage, StartedAt: x.startedAt, HandedOff: x.handedOff, Cancelled: x.cancelled,
+		Calls: x.calls, ToolCalls: x.toolCalls, Usage: x.usage, StartedAt: x.startedAt, HandedOff: x.handedOff, Cancelled: x.cancelled, Redispatches: x.redispatches,
 	}
 	if err := proto.Unmarshal(x.policy, c.Policy); err != nil {
 		return c, fault.From(err)

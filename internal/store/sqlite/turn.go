@@ -148,6 +148,9 @@ func (s *Store) FinishTools(ctx context.Context, f store.Fence, results []store.
 				return err
 			}
 		}
+		if err := t.exec("UPDATE executions SET redispatches = 0 WHERE id = ?", x.id); err != nil {
+			return err
+		}
 		return t.appendEvents(f, eventv1.Association_current, events)
 	})
 }
