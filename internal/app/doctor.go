@@ -12,7 +12,6 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/fault"
-	"github.com/cadre-dev/cadre/internal/identity/operator"
 	"github.com/cadre-dev/cadre/internal/standard"
 )
 
@@ -98,7 +97,7 @@ func checkServer(dir string, pid int) Finding {
 }
 
 func checkToken(dir string) Finding {
-	path := filepath.Join(dir, operator.FileName)
+	path := filepath.Join(dir, config.TokenFile)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Finding{"token", true, "none yet; the first start makes it", ""}
@@ -106,7 +105,7 @@ func checkToken(dir string) Finding {
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
 		return Finding{"token", false, fmt.Sprintf("%s is open to other users (mode %o)", path, info.Mode().Perm()), "chmod 600 " + path + ", and remove the file before the next start if others may have read it"}
 	}
-	if _, err := operator.Read(dir); err != nil {
+	if _, err := config.ReadToken(dir); err != nil {
 		return Finding{"token", false, fmt.Sprintf("%s: %v", path, err), "remove it; the next start makes a new one"}
 	}
 	return Finding{"token", true, "only its owner can read it", ""}

@@ -21,7 +21,6 @@ import (
 	"github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1/serverv1connect"
 	"github.com/cadre-dev/cadre/gen/go/rpc"
 	"github.com/cadre-dev/cadre/internal/config"
-	"github.com/cadre-dev/cadre/internal/identity/operator"
 	"github.com/cadre-dev/cadre/internal/resource"
 )
 
@@ -82,7 +81,7 @@ func tokenOf(dir string) string {
 	if t := os.Getenv("CADRE_TOKEN"); t != "" {
 		return t
 	}
-	t, err := operator.Read(dir)
+	t, err := config.ReadToken(dir)
 	if err != nil {
 		return ""
 	}

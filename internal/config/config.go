@@ -161,6 +161,27 @@ func Key(dir, name string) ([]byte, error) {
 	return key, errors.Join(werr, f.Sync(), f.Close())
 }
 
+// TokenFile is the operator's token below the data folder. Who can read it is
+// the operator.
+const TokenFile = "operator.token"
+
+// TokenPrefix tells operator tokens from all others.
+const TokenPrefix = "cdr_op_"
+
+// ReadToken answers the operator's token of a data folder. fs.ErrNotExist when
+// there is none yet.
+func ReadToken(dir string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, TokenFile))
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(data))
+	if !strings.HasPrefix(token, TokenPrefix) {
+		return "", errors.New("it holds no operator token")
+	}
+	return token, nil
+}
+
 func firstOf(words ...string) string {
 	for _, w := range words {
 		if w = strings.TrimSpace(w); w != "" {

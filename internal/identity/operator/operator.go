@@ -14,15 +14,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/identity"
 )
-
-// FileName is the token's file in the data folder.
-const FileName = "operator.token"
-
-// prefix tells operator tokens from all others.
-const prefix = "cdr_op_"
 
 // ID is the operator's identity.
 const ID = "operator"
@@ -33,28 +28,15 @@ type Verifier struct{ digest [sha256.Size]byte }
 // Open reads the data folder's token and creates it, readable by its owner
 // alone, on the first start.
 func Open(dir string) (*Verifier, error) {
-	token, err := Read(dir)
+	token, err := config.ReadToken(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		token, err = create(dir)
 	}
 	if err != nil {
 		return nil, fault.New(fault.FailedPrecondition, "OPERATOR_TOKEN_UNREADABLE",
-			"%s cannot be read; make it a file that only the server's user can read, or remove it to have a new one made", filepath.Join(dir, FileName)).Because(err)
+			"%s cannot be read; make it a file that only the server's user can read, or remove it to have a new one made", filepath.Join(dir, config.TokenFile)).Because(err)
 	}
 	return &Verifier{digest: sha256.Sum256([]byte(token))}, nil
-}
-
-// Read answers the token of a data folder. fs.ErrNotExist when there is none yet.
-func Read(dir string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(dir, FileName))
-	if err != nil {
-		return "", err
-	}
-	token := strings.TrimSpace(string(data))
-	if !strings.HasPrefix(token, prefix) {
-		return "", errors.New("it holds no operator token")
-	}
-	return token, nil
 }
 
 func create(dir string) (string, error) {
@@ -62,8 +44,8 @@ func create(dir string) (string, error) {
 	if _, err := rand.Read(secret[:]); err != nil {
 		return "", err
 	}
-	token := prefix + base64.RawURLEncoding.EncodeToString(secret[:])
-	f, err := os.OpenFile(filepath.Join(dir, FileName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	token := config.TokenPrefix + base64.RawURLEncoding.EncodeToString(secret[:])
+	f, err := os.OpenFile(filepath.Join(dir, config.TokenFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
@@ -73,7 +55,7 @@ func create(dir string) (string, error) {
 
 // Verify claims tokens that begin with the operator's prefix.
 func (v *Verifier) Verify(_ context.Context, token string) (*identity.Caller, error) {
-	if !strings.HasPrefix(token, prefix) {
+	if !strings.HasPrefix(token, config.TokenPrefix) {
 		return nil, nil
 	}
 	got := sha256.Sum256([]byte(token))
