@@ -17,7 +17,6 @@ import (
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
-	"connectrpc.com/vanguard"
 
 	"github.com/cadre-dev/cadre/gen/go/rpc"
 	"github.com/cadre-dev/cadre/internal/identity"
@@ -92,15 +91,6 @@ func (s *Server) rpc(mux *http.ServeMux) []string {
 	return services
 }
 
-// restHandler transcodes the REST paths to the mounted methods.
-func restHandler(mux http.Handler, services []string) (http.Handler, error) {
-	var all []*vanguard.Service
-	for _, name := range services {
-		all = append(all, vanguard.NewService("/"+name+"/", mux))
-	}
-	return vanguard.NewTranscoder(all, vanguard.WithCodec(restJSON), vanguard.WithUnknownHandler(http.HandlerFunc(notFound)))
-}
-
 // withToken asks for a token where no verb does.
 func (s *Server) withToken(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -125,6 +115,9 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(reason + "\n"))
 	}
 }
+
+// Handler is everything that the port serves.
+func (s *Server) Handler() http.Handler { return s.http.Handler }
 
 // Serve answers on the listener until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
