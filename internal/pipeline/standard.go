@@ -192,6 +192,9 @@ func findCarried(ctx context.Context, d Deps, k Kind, r *Request) (store.Row, er
 	row, err := Find(ctx, d, k.Kind, ref)
 	if err == nil && md.GetSlug() == "" {
 		md.Slug = row.Slug
+		if md.GetName() == "" {
+			md.Name = row.Name
+		}
 	}
 	return row, err
 }
