@@ -57,7 +57,7 @@ func resolveModel(d pipeline.Deps) pipeline.Step {
 	return pipeline.Step{Name: "resolve model", Do: func(ctx context.Context, r *pipeline.Request) error {
 		s := stateOf(r)
 		if s.model == "" && r.Row.ID != "" {
-			last, err := lastExecution(ctx, d, r.Row.ID)
+			last, err := lastExecution(ctx, d, r.Row)
 			if err != nil {
 				return err
 			}
@@ -77,10 +77,12 @@ func resolveModel(d pipeline.Deps) pipeline.Step {
 	}}
 }
 
-func lastExecution(ctx context.Context, d pipeline.Deps, session string) (*agentexecutionv1.AgentExecution, error) {
+// lastExecution is the session's newest turn, an empty one when it has none. With
+// the organization the list has an index to follow.
+func lastExecution(ctx context.Context, d pipeline.Deps, session store.Row) (*agentexecutionv1.AgentExecution, error) {
 	page, err := d.Store.List(ctx, store.Query{
-		Kind: executionKind, Limit: 1, Order: []store.Order{{Column: store.Column{Name: "created_at"}, Desc: true}},
-		Where: []store.Condition{{Column: store.Column{Name: "index", Index: 0}, Op: store.Eq, Value: session}},
+		Kind: executionKind, Org: session.Org, Limit: 1, Order: []store.Order{{Column: store.Column{Name: "created_at"}, Desc: true}},
+		Where: []store.Condition{{Column: store.Column{Name: "index", Index: 0}, Op: store.Eq, Value: session.ID}},
 	})
 	m := &agentexecutionv1.AgentExecution{}
 	if err != nil || len(page.Rows) == 0 {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
@@ -132,15 +133,27 @@ func (t *txn) wake(session string, now time.Time) error {
 		ON CONFLICT (session) DO UPDATE SET revision = excluded.revision`, session, revision, stamp(now))
 }
 
+// errSame says that a change would change nothing.
+var errSame = errors.New("the row stays as it is")
+
 // sessionPhase writes a session's phase into its row and log, when it changed.
 func (t *txn) sessionPhase(session string, phase sessionv1.SessionPhase, active, waiting string, now time.Time) error {
 	changed := false
 	_, err := t.change(resourcev1.ResourceKind_session, session, func(row store.Row) (store.Row, error) {
-		return store.ChangeSession(row, func(st *sessionv1.SessionStatus) {
+		same := false
+		row, err := store.ChangeSession(row, func(st *sessionv1.SessionStatus) {
 			changed = st.Phase != phase || st.WaitingFor != waiting
+			same = !changed && st.ActiveExecutionId == active
 			st.Phase, st.ActiveExecutionId, st.WaitingFor = phase, active, waiting
 		})
+		if err == nil && same {
+			err = errSame
+		}
+		return row, err
 	})
+	if errors.Is(err, errSame) {
+		return nil
+	}
 	if err != nil || !changed {
 		return err
 	}

@@ -34,7 +34,7 @@ func (s *Store) peek(ctx context.Context, session string, now time.Time) (store.
 	var w store.Work
 	var outbox bool
 	var due string
-	err := s.read.QueryRowContext(ctx, `SELECT revision, EXISTS (SELECT 1 FROM outbox WHERE session = s.id),
+	err := s.queryRow(ctx, `SELECT revision, EXISTS (SELECT 1 FROM outbox WHERE session = s.id),
 		COALESCE((SELECT min(due_at) FROM timers WHERE session = s.id), '') FROM sessions s WHERE id = ?`, session).Scan(&w.Revision, &outbox, &due)
 	if isNoRows(err) {
 		return w, false, nil // a deleted session has nothing to do
@@ -45,7 +45,7 @@ func (s *Store) peek(ctx context.Context, session string, now time.Time) (store.
 	w.Due = unstamp(due)
 	var state string
 	var cancelled bool
-	err = s.read.QueryRowContext(ctx, `SELECT x.id, x.state, x.cancelled, COALESCE(a.id, ''), COALESCE(a.generation, 0),
+	err = s.queryRow(ctx, `SELECT x.id, x.state, x.cancelled, COALESCE(a.id, ''), COALESCE(a.generation, 0),
 		COALESCE(a.boot, ''), COALESCE(a.workflow, ''), COALESCE(a.run, ''), COALESCE(a.activity, '')
 		FROM executions x LEFT JOIN attempts a ON a.id = x.attempt AND a.state = 'live'
 		WHERE x.session = ? AND x.state IN ('queued', 'running', 'waiting') ORDER BY x.position LIMIT 1`, session).

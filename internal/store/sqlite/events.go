@@ -15,26 +15,16 @@ import (
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 )
 
-// appendEvents numbers events and stores them. The root's row is changed before
-// the session's, so that two children of one tree cannot wait for each other.
+// appendEvents numbers events and stores them.
 func (t *txn) appendEvents(f store.Fence, association eventv1.Association, events []*eventv1.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
 	n := len(events)
-	var root string
-	var depth int32
-	if err := t.row("SELECT root, depth FROM sessions WHERE id = ?", f.Session).Scan(&root, &depth); err != nil {
-		return sessionMissing(err, f.Session)
+	root, depth, seq, treeSeq, err := t.number(f.Session, n)
+	if err != nil {
+		return err
 	}
-	var treeSeq, seq int64
-	if err := t.row("UPDATE sessions SET tree_seq = tree_seq + ? WHERE id = ? RETURNING tree_seq", n, root).Scan(&treeSeq); err != nil {
-		return writeFault(err)
-	}
-	if err := t.row("UPDATE sessions SET last_seq = last_seq + ? WHERE id = ? RETURNING last_seq", n, f.Session).Scan(&seq); err != nil {
-		return writeFault(err)
-	}
-	seq, treeSeq = seq-int64(n), treeSeq-int64(n)
 	for i, e := range events {
 		e.SessionId, e.RootId, e.Depth = f.Session, root, depth
 		e.Seq, e.TreeSeq = seq+int64(i)+1, treeSeq+int64(i)+1
@@ -53,6 +43,22 @@ func (t *txn) appendEvents(f store.Fence, association eventv1.Association, event
 	}
 	t.events = append(t.events, events...)
 	return nil
+}
+
+// number reserves n places in the log of a session and in the log of its tree,
+// and answers the places before them. The root is its own tree's counter.
+func (t *txn) number(session string, n int) (root string, depth int32, seq, treeSeq int64, err error) {
+	err = t.row(`UPDATE sessions SET last_seq = last_seq + ?1, tree_seq = tree_seq + (CASE WHEN root = id THEN ?1 ELSE 0 END)
+		WHERE id = ?2 RETURNING root, depth, last_seq, tree_seq`, n, session).Scan(&root, &depth, &seq, &treeSeq)
+	if err != nil {
+		return "", 0, 0, 0, sessionMissing(err, session)
+	}
+	if root != session {
+		if err := t.row("UPDATE sessions SET tree_seq = tree_seq + ? WHERE id = ? RETURNING tree_seq", n, root).Scan(&treeSeq); err != nil {
+			return "", 0, 0, 0, writeFault(err)
+		}
+	}
+	return root, depth, seq - int64(n), treeSeq - int64(n), nil
 }
 
 func sessionMissing(err error, id string) error {
@@ -113,7 +119,7 @@ func appendTypes(sql *strings.Builder, args []any, types []string) []any {
 // Session reads a session's ledger row.
 func (s *Store) Session(ctx context.Context, id string) (store.SessionState, error) {
 	st := store.SessionState{ID: id}
-	err := s.read.QueryRowContext(ctx, `SELECT s.org, s.root, s.depth, s.revision, s.last_seq, r.tree_seq, s.active, s.open, s.workspace
+	err := s.queryRow(ctx, `SELECT s.org, s.root, s.depth, s.revision, s.last_seq, r.tree_seq, s.active, s.open, s.workspace
 		FROM sessions s JOIN sessions r ON r.id = s.root WHERE s.id = ?`, id).
 		Scan(&st.Org, &st.Root, &st.Depth, &st.Revision, &st.LastSeq, &st.TreeSeq, &st.Active, &st.Open, &st.Workspace)
 	if err != nil {

@@ -119,6 +119,9 @@ func (b *listBuilder) after(key []string) error {
 	if len(key) != len(b.order) {
 		return badQuery("page token of another order")
 	}
+	if b.oneWay() {
+		return b.afterRow(key)
+	}
 	b.sql.WriteString(" AND (")
 	for i := range b.order {
 		if i > 0 {
@@ -142,6 +145,32 @@ func (b *listBuilder) after(key []string) error {
 		b.sql.WriteString(")")
 	}
 	b.sql.WriteString(")")
+	return nil
+}
+
+// oneWay says whether all keys sort in one direction.
+func (b *listBuilder) oneWay() bool {
+	for _, o := range b.order {
+		if o.Desc != b.order[0].Desc {
+			return false
+		}
+	}
+	return true
+}
+
+// afterRow compares all keys at once, which an index can follow.
+func (b *listBuilder) afterRow(key []string) error {
+	columns, params := make([]string, len(key)), make([]string, len(key))
+	for i, o := range b.order {
+		expr, err := b.expr(o.Column)
+		if err != nil {
+			return err
+		}
+		columns[i], params[i] = expr, param(o.Column)
+		b.args = append(b.args, key[i])
+	}
+	op := []string{">", "<"}[btoi(b.order[0].Desc)]
+	b.sql.WriteString(" AND (" + strings.Join(columns, ", ") + ") " + op + " (" + strings.Join(params, ", ") + ")")
 	return nil
 }
 

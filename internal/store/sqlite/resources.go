@@ -44,7 +44,7 @@ func (s *Store) Get(ctx context.Context, kind resource.Kind, id string) (store.R
 	if err != nil {
 		return store.Row{}, err
 	}
-	row, err := scanRow(kind, s.read.QueryRowContext(ctx, "SELECT "+rowColumns+" FROM resources WHERE kind = ? AND id = ?", name, id))
+	row, err := scanRow(kind, s.queryRow(ctx, "SELECT "+rowColumns+" FROM resources WHERE kind = ? AND id = ?", name, id))
 	return row, s.missing(err, kind, id)
 }
 
@@ -54,7 +54,7 @@ func (s *Store) Lookup(ctx context.Context, kind resource.Kind, org, slug string
 	if err != nil {
 		return store.Row{}, err
 	}
-	row, err := scanRow(kind, s.read.QueryRowContext(ctx,
+	row, err := scanRow(kind, s.queryRow(ctx,
 		"SELECT "+rowColumns+" FROM resources WHERE kind = ? AND org = ? AND slug = ? AND slug <> ''", name, org, slug))
 	return row, s.missing(err, kind, resource.Ref{Org: org, Slug: slug}.String())
 }

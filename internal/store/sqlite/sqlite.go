@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 
 	_ "modernc.org/sqlite" // registers the database/sql driver `sqlite`
 
@@ -30,6 +31,9 @@ type Store struct {
 	read   *sql.DB
 	write  *sql.DB
 	writer *writer
+
+	mu    sync.RWMutex
+	stmts map[string]*sql.Stmt // of the readers, by text
 }
 
 var _ store.Store = (*Store)(nil)
@@ -60,7 +64,7 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, openFault(path, err)
 	}
-	return &Store{path: path, read: read, write: write, writer: w}, nil
+	return &Store{path: path, read: read, write: write, writer: w, stmts: map[string]*sql.Stmt{}}, nil
 }
 
 func openDB(path, lock string, conns int) (*sql.DB, error) {
@@ -104,6 +108,12 @@ func (s *Store) Health(ctx context.Context) error {
 // Close ends the writer, which checkpoints the log into the file.
 func (s *Store) Close() error {
 	s.writer.stop()
+	s.mu.Lock()
+	for _, stmt := range s.stmts {
+		_ = stmt.Close()
+	}
+	clear(s.stmts)
+	s.mu.Unlock()
 	rerr := s.read.Close()
 	_, cerr := s.write.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	werr := s.write.Close()
@@ -118,7 +128,7 @@ func (s *Store) Close() error {
 // BootState reads a fact of this database.
 func (s *Store) BootState(ctx context.Context, key string) (string, error) {
 	var v string
-	err := s.read.QueryRowContext(ctx, "SELECT value FROM boot_state WHERE key = ?", key).Scan(&v)
+	err := s.queryRow(ctx, "SELECT value FROM boot_state WHERE key = ?", key).Scan(&v)
 	if isNoRows(err) {
 		return "", nil
 	}

@@ -79,9 +79,47 @@ func each(query func(context.Context, ...any) (*sql.Rows, error), scan func(scan
 	return readFault(rows.Err())
 }
 
+// maxPrepared bounds how many statements the readers keep: filters by label have
+// texts of their own.
+const maxPrepared = 256
+
+// prepared keeps a statement for the readers, or answers nil when it does not.
+func (s *Store) prepared(q string) *sql.Stmt {
+	s.mu.RLock()
+	stmt, n := s.stmts[q], len(s.stmts)
+	s.mu.RUnlock()
+	if stmt != nil || n >= maxPrepared {
+		return stmt
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stmt := s.stmts[q]; stmt != nil {
+		return stmt
+	}
+	stmt, err := s.read.Prepare(q)
+	if err != nil {
+		return nil // the query itself will say what is wrong
+	}
+	s.stmts[q] = stmt
+	return stmt
+}
+
 // queryEach reads many rows outside of a transaction.
 func (s *Store) queryEach(ctx context.Context, scan func(scanner) error, q string, args ...any) error {
-	return each(func(_ context.Context, a ...any) (*sql.Rows, error) { return s.read.QueryContext(ctx, q, a...) }, scan, args...)
+	return each(func(_ context.Context, a ...any) (*sql.Rows, error) {
+		if stmt := s.prepared(q); stmt != nil {
+			return stmt.QueryContext(ctx, a...)
+		}
+		return s.read.QueryContext(ctx, q, a...)
+	}, scan, args...)
+}
+
+// queryRow reads one row outside of a transaction.
+func (s *Store) queryRow(ctx context.Context, q string, args ...any) scanner {
+	if stmt := s.prepared(q); stmt != nil {
+		return stmt.QueryRowContext(ctx, args...)
+	}
+	return s.read.QueryRowContext(ctx, q, args...)
 }
 
 // once answers whether a mutation was made before, and remembers it otherwise.
@@ -128,7 +166,7 @@ func recall(row func(string, ...any) scanner, o *store.Once) ([]byte, bool, erro
 
 // Recall answers what a call with the same key was answered.
 func (s *Store) Recall(ctx context.Context, o *store.Once) ([]byte, bool, error) {
-	return recall(func(q string, args ...any) scanner { return s.read.QueryRowContext(ctx, q, args...) }, o)
+	return recall(func(q string, args ...any) scanner { return s.queryRow(ctx, q, args...) }, o)
 }
 
 // encode makes a message's bytes, which are never NULL in the database.

@@ -15,8 +15,8 @@ CREATE TABLE resources (
 );
 CREATE UNIQUE INDEX resources_slug ON resources (kind, org, slug) WHERE slug <> '';
 CREATE INDEX resources_created ON resources (kind, org, created_at, id);
-CREATE INDEX resources_i1 ON resources (kind, org, i1, created_at);
-CREATE INDEX resources_i2 ON resources (kind, org, i2, created_at);
+CREATE INDEX resources_i1 ON resources (kind, org, i1, created_at, id);
+CREATE INDEX resources_i2 ON resources (kind, org, i2, created_at, id);
 
 CREATE TABLE resource_labels (
   kind TEXT NOT NULL, id TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
