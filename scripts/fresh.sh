@@ -6,7 +6,7 @@
 #   FRESH_CACHE=1    share this machine's Go caches; default: begin with empty ones
 #   FRESH_REF=REF    the commit to run; default: HEAD
 #   FRESH_SUITE=NAME the Debian release; default: bookworm
-#   FRESH_MIRROR=URL where packages come from; default: what apt uses on this machine
+#   FRESH_MIRROR=URL where packages come from; default: what apt uses here
 #   FRESH_DO=COMMAND what to run instead of `make demo && make test`
 #
 # Needs root. All mounts live in a mount namespace and all processes in a PID
@@ -23,7 +23,8 @@ die() {
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 suite=${FRESH_SUITE:-bookworm}
-mirror=${FRESH_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | head -n 1)}
+mirror=${FRESH_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' "Codename: $suite" 2>/dev/null | sed -n 1p || true)}
+[[ -n $mirror ]] || { printf 'fresh: apt names no Debian mirror here; set FRESH_MIRROR\n' >&2; exit 1; }
 
 # outside makes the folder, runs this script again inside the namespaces, and
 # removes the folder.

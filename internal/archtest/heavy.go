@@ -29,7 +29,7 @@ var heavyLibraries = []library{
 		"gen", "internal/server", "internal/cli", "client", "internal/runner", "internal/hands",
 		"internal/workspace/remote", "cmd/cadre-hands", "test",
 	}},
-	{"protovalidate", []string{"buf.build/go/protovalidate"}, []string{"internal/pipeline", "internal/server"}},
+	{"protovalidate", []string{"buf.build/go/protovalidate"}, []string{"internal/pipeline", "internal/cli"}}, // cli checks files without a server
 	{"cobra", []string{"github.com/spf13"}, []string{"internal/cli"}},
 	{"the terminal UI", []string{"github.com/charmbracelet", "charm.land"}, []string{"internal/cli"}},
 	{"the OpenAI SDK", []string{"github.com/openai"}, []string{"internal/model/openai"}},

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -101,7 +102,7 @@ func (r *reader) frames(ctx context.Context) iter.Seq2[Frame, error] {
 		defer check.Stop()
 		for {
 			changed, sent, err := r.step(ctx, t, yield)
-			if err == errStopped {
+			if errors.Is(err, errStopped) {
 				return
 			}
 			if err != nil {

@@ -2,7 +2,6 @@ package runner_test
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"log/slog"
 	"sync"
@@ -274,7 +273,7 @@ func TestAPanickingModelDoesNotTakeTheServerWithIt(t *testing.T) {
 	t.Parallel()
 	var calls sync.Map
 	p := start(t, t.TempDir(), func(ctx context.Context, r model.Request) iter.Seq2[model.Part, error] {
-		if _, again := calls.LoadOrStore(fmt.Sprint("first"), true); !again {
+		if _, again := calls.LoadOrStore("first", true); !again {
 			panic("a faulty provider")
 		}
 		return answer(ctx, r)

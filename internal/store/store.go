@@ -52,9 +52,12 @@ type Row struct {
 	Data       []byte    // the message's bytes, returned exactly as they were given
 }
 
-// Ref is how people would name the row.
+// Ref is how people would name the row: by its slug, when it has one.
 func (r Row) Ref() string {
-	return resource.Ref{ID: r.ID, Org: r.Org, Slug: r.Slug}.String()
+	if r.Slug == "" {
+		return r.ID
+	}
+	return resource.Ref{Org: r.Org, Slug: r.Slug}.String()
 }
 
 // Resources keeps rows of any kind.

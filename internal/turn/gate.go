@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -68,7 +69,7 @@ func NewGate(abort context.Context, admit func(context.Context) error) *Gate {
 }
 
 func abortCause(ctx context.Context) error {
-	if cause := context.Cause(ctx); cause != nil && cause != context.Canceled {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
 	}
 	return errAborted

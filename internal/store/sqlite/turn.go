@@ -192,6 +192,9 @@ func (t *txn) addItem(x *execution, item *messagev1.Item) error {
 }
 
 func (t *txn) appendItem(x *execution, data []byte) error {
+	if data == nil {
+		data = []byte{} // what was stored as no bytes is read as nil
+	}
 	var position int64
 	if err := t.row("UPDATE sessions SET history_len = history_len + 1 WHERE id = ? RETURNING history_len", x.session).Scan(&position); err != nil {
 		return writeFault(err)
