@@ -63,8 +63,9 @@ type Handlers interface {
 	// Peek decides what the session does next. An error is retried with backoff.
 	Peek(ctx context.Context, session string) (Decision, error)
 	// Run executes one attempt and returns when it is settled or has given up. The
-	// context ends when the engine stops. An error means that the attempt ended
-	// without settling; the loop peeks again either way.
+	// context ends when the engine stops, with cause ErrStopping, or gives the attempt
+	// up, with cause ErrLost. An error means that the attempt ended without settling.
+	// The loop peeks again either way; from the second such error in a row with backoff.
 	Run(ctx context.Context, attempt Attempt) error
 	// Interrupt settles an interruption that no live attempt will settle. An error
 	// is retried with backoff.
@@ -75,6 +76,8 @@ type Handlers interface {
 type Engine interface {
 	// ID identifies the engine's own memory: another id means that it knows nothing
 	// of what an engine before it was told. Stable over restarts on the same files.
+	// It may be called before Start, and Start may change it when it has to rebuild
+	// files that prove damaged.
 	ID() string
 	// Start begins to work and calls h. It returns when Wake may be called.
 	Start(ctx context.Context, h Handlers) error

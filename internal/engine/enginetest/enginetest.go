@@ -6,6 +6,7 @@ package enginetest
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -117,10 +118,20 @@ func (f *fixture) startOn(t *testing.T, e engine.Engine, l *ledger) {
 	}
 }
 
-// wake commits a new revision of the session and tells the engine.
+// wake commits a new revision of the session and tells the engine, as often as it
+// takes: so does the dispatcher of an outbox.
 func wake(t *testing.T, e engine.Engine, l *ledger, session string) {
 	t.Helper()
-	if err := e.Wake(t.Context(), session, l.commit(session)); err != nil {
-		t.Errorf("Wake(%s): %v", session, err)
+	revision := l.commit(session)
+	end := time.Now().Add(patience)
+	for {
+		err := e.Wake(t.Context(), session, revision)
+		switch {
+		case err == nil:
+			return
+		case !errors.Is(err, engine.ErrUnavailable) || time.Now().After(end):
+			t.Errorf("Wake(%s): %v", session, err)
+			return
+		}
 	}
 }

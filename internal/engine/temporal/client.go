@@ -28,6 +28,7 @@ const (
 	attemptsAtOnce = 500
 	callsAtOnce    = 500
 	pollers        = 8
+	wakesAtOnce    = 64 // more would only wait inside the server, where they time out
 	abandonAtOnce  = 16
 	callTimeout    = 10 * time.Second
 )
@@ -46,6 +47,7 @@ type connection struct {
 	client client.Client
 	worker worker.Worker
 	lines  *lines
+	room   chan struct{} // for wakes at once
 }
 
 // headersProvider is what the SDK takes as the source of a client's headers.
@@ -78,7 +80,7 @@ func connect(ctx context.Context, address, identity string, headers headersProvi
 		c.Close()
 		return nil, fmt.Errorf("engine: start the worker: %w", err)
 	}
-	return &connection{client: c, worker: w, lines: l}, nil
+	return &connection{client: c, worker: w, lines: l, room: make(chan struct{}, wakesAtOnce)}, nil
 }
 
 func workerOptions(l *lines) worker.Options {
@@ -101,6 +103,12 @@ func workerOptions(l *lines) worker.Options {
 
 // wake signals the session's workflow, starting it when none is open.
 func (c *connection) wake(ctx context.Context, session string, revision int64) error {
+	select {
+	case c.room <- struct{}{}:
+		defer func() { <-c.room }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	id := workflowID(session)

@@ -86,15 +86,7 @@ func serverConfig(mainPath, visibilityPath string, p ports) *config.Config {
 				"visibility": {SQL: database(visibilityPath, boot)},
 			},
 		},
-		ClusterMetadata: &cluster.Config{
-			FailoverVersionIncrement: 10,
-			MasterClusterName:        clusterName,
-			CurrentClusterName:       clusterName,
-			ClusterInformation: map[string]cluster.ClusterInformation{
-				// The address is kept in the files and only other clusters would use it.
-				clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: loopback + ":0"},
-			},
-		},
+		ClusterMetadata:     onlyCluster(),
 		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
 		Archival: config.Archival{
 			History:    config.HistoryArchival{State: config.ArchivalDisabled},
@@ -111,6 +103,19 @@ func serverConfig(mainPath, visibilityPath string, p ports) *config.Config {
 		c.Services[string(s)] = config.Service{RPC: config.RPC{GRPCPort: p[s], BindOnIP: loopback}}
 	}
 	return c
+}
+
+// onlyCluster says that there are no others. The address is kept in the files and
+// only others would use it.
+func onlyCluster() *cluster.Config {
+	return &cluster.Config{
+		FailoverVersionIncrement: 10,
+		MasterClusterName:        clusterName,
+		CurrentClusterName:       clusterName,
+		ClusterInformation: map[string]cluster.ClusterInformation{
+			clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: loopback + ":0"},
+		},
+	}
 }
 
 // dynamicSettings are the settings that differ from the server's defaults.

@@ -1,14 +1,11 @@
 package temporal
 
 import (
-	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -44,9 +41,6 @@ const (
 	markFile       = "engine.json"
 	lockFile       = "engine.lock"
 	layout         = 1
-
-	// longestCheck bounds how long a start looks for damage.
-	longestCheck = 100 * time.Millisecond
 )
 
 // errInUse says that another process works on the folder.
@@ -137,37 +131,6 @@ func (f *folder) unusable() error {
 	return nil
 }
 
-// damage looks into a file for as long as a start may take.
-func damage(path string) error {
-	if _, err := os.Stat(path); err != nil {
-		return errors.New("the file is missing")
-	}
-	db, err := sql.Open("sqlite", dsn(path))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	var tables int
-	if err := db.QueryRow("SELECT count(*) FROM sqlite_master WHERE type = 'table'").Scan(&tables); err != nil {
-		return err
-	}
-	if tables == 0 {
-		return errors.New("the file is empty")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), longestCheck)
-	defer cancel()
-	var verdict string
-	switch err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); {
-	case ctx.Err() != nil:
-		return nil // none was found in the time
-	case err != nil:
-		return err
-	case verdict != "ok":
-		return errors.New(verdict)
-	}
-	return nil
-}
-
 // setAside renames all files, so that nothing is lost that a person may want.
 func (f *folder) setAside(why error) error {
 	suffix := ".aside-" + time.Now().UTC().Format("20060102T150405.000000000Z")
@@ -204,9 +167,3 @@ func (f *folder) create() error {
 	f.mark = m
 	return nil
 }
-
-// dsn is how database/sql opens a file.
-func dsn(path string) string { return "file:" + escaped(path) }
-
-// escaped makes a path part of an URI.
-func escaped(path string) string { return (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() }

@@ -91,7 +91,7 @@ func (h *host) call(ctx context.Context, session, what string, handler func(cont
 	ctx, cancel := h.life(ctx)
 	defer cancel(nil)
 	if err := guard(func() error { return handler(ctx) }); err != nil {
-		h.report(ctx, "engine handler failed", err, "handler", what, "session", session)
+		h.report(ctx, what, session, err)
 		return failure(failureHandler)
 	}
 	return nil
@@ -123,7 +123,7 @@ func (h *host) attempt(ctx context.Context, in attemptInput) error {
 		return activity.ErrResultPending
 	}
 	if err != nil {
-		h.report(ctx, "attempt ended without settling", err, "session", in.Session, "attempt", in.Attempt)
+		h.report(ctx, "run", in.Session, err)
 		return failure(failureUnsettled)
 	}
 	return nil
@@ -142,12 +142,12 @@ func (h *host) life(ctx context.Context) (context.Context, context.CancelCauseFu
 	}
 }
 
-func (h *host) report(ctx context.Context, message string, err error, args ...any) {
+func (h *host) report(ctx context.Context, handler, session string, err error) {
 	level := slog.LevelWarn
 	if ctx.Err() != nil {
 		level = slog.LevelDebug // the engine stops or gave the call up: expected
 	}
-	h.log.Log(ctx, level, message, append(args, "error", err)...)
+	h.log.Log(ctx, level, "engine handler failed", "handler", handler, "session", session, "error", err)
 }
 
 // guard calls a handler and makes an error of its panic.

@@ -65,9 +65,30 @@ func isExpected(msg string) bool {
 	return slices.ContainsFunc(expected, func(start string) bool { return strings.HasPrefix(msg, start) })
 }
 
+// milder is the level of a line about an error. Calls that were given up are tried
+// again by who made them, and a busy machine makes many.
+func milder(level slog.Level, args []any) slog.Level {
+	for n := 1; n < len(args); n += 2 {
+		err, ok := args[n].(error)
+		if text, isText := args[n].(string); isText && args[n-1] == "error" {
+			err, ok = errors.New(text), true
+		}
+		switch {
+		case !ok:
+		case strings.Contains(err.Error(), context.Canceled.Error()):
+			return slog.LevelDebug
+		case strings.Contains(err.Error(), context.DeadlineExceeded.Error()):
+			return level - (slog.LevelError - slog.LevelWarn)
+		}
+	}
+	return level
+}
+
 func (l *lines) emit(level slog.Level, who, msg string, args []any) {
 	if l.state.quiet.Load() || isExpected(msg) {
 		level = slog.LevelDebug
+	} else if level > slog.LevelDebug {
+		level = milder(level, args)
 	}
 	if !l.log.Enabled(context.Background(), level) {
 		return
@@ -103,10 +124,10 @@ func (l serverLines) Fatal(msg string, tags ...tag.Tag) {
 	l.line(slog.LevelError, msg, tags)
 	reason := errors.New(msg)
 	for _, t := range tags {
-		if err, ok := t.Value().(error); ok {
-			reason = errors.Join(reason, err)
-		} else if text, ok := t.Value().(string); ok {
-			reason = errors.Join(reason, errors.New(t.Key()+": "+text))
+		if z, ok := t.(tag.ZapTag); ok {
+			if err, ok := z.Field().Interface.(error); ok {
+				reason = errors.Join(reason, err)
+			}
 		}
 	}
 	l.state.fail(reason)

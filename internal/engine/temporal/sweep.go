@@ -2,60 +2,74 @@ package temporal
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
+	"github.com/google/uuid"
+	persistencespb "go.temporal.io/server/api/persistence/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cadre-dev/cadre/internal/engine"
 )
 
-// sweepTimeout bounds the search for what a predecessor left.
+// sweepTimeout bounds how long a start tries to fail what a predecessor left.
 const sweepTimeout = time.Minute
 
-// sweep fails the activities that a dead predecessor held when it died, so that
-// their sessions peek again now. The folder's lock is the proof that it is dead.
-// The ledger names those it knows of with Abandon; this finds also the attempt
-// that was handed out but not claimed yet, of which no ledger knows.
-func (d *driver) sweep(c *connection, identity string) {
-	ctx, cancel := context.WithTimeout(d.stopping, sweepTimeout)
-	defer cancel()
-	request := &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: namespace, PageSize: 500, Query: "ExecutionStatus = 'Running'",
+// orphans reads from the files, before the server opens them, which activities
+// were in progress when the last process on them ended. The ledger names those it
+// knows of with Abandon; here is also the attempt that was handed out but not yet
+// claimed, of which no ledger knows.
+func (f *folder) orphans() (refs []engine.ActivityRef, err error) {
+	db, err := sql.Open("sqlite", dsn(f.path(mainFile)))
+	if err != nil {
+		return nil, fmt.Errorf("engine: look for orphans: %w", err)
 	}
-	for ctx.Err() == nil {
-		page, err := c.client.ListWorkflow(ctx, request)
+	defer func() { _ = db.Close() }()
+	rows, err := db.Query("SELECT workflow_id, run_id, data FROM activity_info_maps")
+	if err != nil {
+		return nil, fmt.Errorf("engine: look for orphans: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var workflow string
+		var run, data []byte
+		if err := rows.Scan(&workflow, &run, &data); err != nil {
+			return nil, fmt.Errorf("engine: read an orphan: %w", err)
+		}
+		ref, started, err := orphan(workflow, run, data)
 		if err != nil {
-			break
+			return nil, err
 		}
-		for _, w := range page.GetExecutions() {
-			if err := c.abandon(ctx, orphans(ctx, c, w, identity)); err != nil {
-				break
-			}
-		}
-		request.NextPageToken = page.GetNextPageToken()
-		if len(request.NextPageToken) == 0 {
-			return
+		if started {
+			refs = append(refs, ref)
 		}
 	}
-	if d.stopping.Err() == nil {
-		d.log.Warn("engine sweep was not completed; what it did not reach ends by its heartbeat timeout")
-	}
+	return refs, rows.Err()
 }
 
-// orphans are the started activities of a workflow that another start holds.
-func orphans(ctx context.Context, c *connection, w *workflowpb.WorkflowExecutionInfo, identity string) []engine.ActivityRef {
-	id, run := w.GetExecution().GetWorkflowId(), w.GetExecution().GetRunId()
-	found, err := c.client.DescribeWorkflowExecution(ctx, id, run)
+// orphan tells what a row says. One that no worker has started is handed out by
+// the server itself.
+func orphan(workflow string, run, data []byte) (ref engine.ActivityRef, started bool, err error) {
+	var info persistencespb.ActivityInfo
+	if err := proto.Unmarshal(data, &info); err != nil {
+		return ref, false, fmt.Errorf("engine: read an orphan: %w", err)
+	}
+	id, err := uuid.FromBytes(run)
 	if err != nil {
-		return nil // it has closed since
+		return ref, false, fmt.Errorf("engine: read an orphan's run: %w", err)
 	}
-	var refs []engine.ActivityRef
-	for _, a := range found.GetPendingActivities() {
-		if a.GetState() == enumspb.PENDING_ACTIVITY_STATE_STARTED && a.GetLastWorkerIdentity() != identity {
-			refs = append(refs, engine.ActivityRef{Workflow: id, Run: run, Activity: a.GetActivityId()})
-		}
+	ref = engine.ActivityRef{Workflow: workflow, Run: id.String(), Activity: info.GetActivityId()}
+	return ref, info.GetStartedEventId() != 0, nil
+}
+
+// sweep fails what a dead predecessor held, so that its sessions peek again now
+// and not after the heartbeat timeout. The folder's lock is the proof that the
+// predecessor is dead.
+func (d *driver) sweep(c *connection, refs []engine.ActivityRef) {
+	ctx, cancel := context.WithTimeout(d.stopping, sweepTimeout)
+	defer cancel()
+	if err := c.abandon(ctx, refs); err != nil && d.stopping.Err() == nil {
+		d.log.Warn("engine sweep failed; attempts of the last process end by their timeout", "error", err)
 	}
-	return refs
 }

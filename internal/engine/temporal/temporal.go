@@ -20,7 +20,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/id"
@@ -32,10 +31,6 @@ type Options struct {
 	Log    *slog.Logger  // where its lines go. Default slog.Default()
 	Timing engine.Timing // the waits of a session's loop. Default engine.Timing{}.WithDefaults()
 }
-
-// closeTimeout is how long Stop waits for the server when handlers took all the
-// time that its context gave.
-const closeTimeout = 2 * time.Second
 
 // New makes an engine that is not started.
 func New(o Options) engine.Engine { return newDriver(o) }
@@ -105,17 +100,20 @@ func (d *driver) Start(ctx context.Context, h engine.Handlers) error {
 	if err := d.open(); err != nil {
 		return err
 	}
+	orphans, err := d.folder.orphans()
+	if err != nil {
+		d.log.WarnContext(ctx, "engine files do not tell their orphans", "error", err) // the server will say whether it can use them
+	}
 	if err := d.startServer(ctx); err != nil {
 		return err
 	}
 	d.host = &host{handlers: h, timing: d.timing, log: d.log, stopping: d.stopping, mute: d.killed.Load}
-	identity := id.New("boot")
-	c, err := connect(ctx, d.server.address(), identity, d.server.key, d.server.lines, d.host)
+	c, err := connect(ctx, d.server.address(), id.New("boot"), d.server.key, d.server.lines, d.host)
 	if err != nil {
 		return errors.Join(err, d.server.stop(context.WithoutCancel(ctx)))
 	}
 	d.live.Store(c)
-	go d.sweep(c, identity)
+	go d.sweep(c, orphans)
 	return nil
 }
 
@@ -171,43 +169,4 @@ func (d *driver) Health(ctx context.Context) error {
 		return engine.ErrUnavailable.Because(err)
 	}
 	return nil
-}
-
-// Stop ends attempts, worker and server and lets another process have the folder.
-// It may be called more than once. The server's library keeps some goroutines and
-// its two file handles until the process ends.
-func (d *driver) Stop(ctx context.Context) error { return d.end(ctx, engine.ErrStopping) }
-
-func (d *driver) end(ctx context.Context, cause error) error {
-	c := d.live.Swap(nil)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.used, d.ended = true, true
-	var err error
-	if c != nil {
-		err = d.disconnect(ctx, c, cause)
-	}
-	if d.server != nil {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		err = errors.Join(err, d.server.stop(closing))
-		cancel()
-		d.server = nil
-	}
-	if d.folder != nil {
-		err = errors.Join(err, d.folder.close())
-		d.folder = nil
-	}
-	return err
-}
-
-// disconnect cancels the handlers while the worker stops taking tasks, so that
-// what they answer still reaches the server.
-func (d *driver) disconnect(ctx context.Context, c *connection, cause error) error {
-	defer c.client.Close()
-	var workers sync.WaitGroup
-	workers.Go(func() { c.stopWorker(ctx) })
-	d.host.end(cause, d.stop)
-	err := d.host.wait(ctx)
-	workers.Wait()
-	return err
 }
