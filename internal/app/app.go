@@ -1,9 +1,9 @@
 // Package app assembles a server from the standard lists and runs it: what is
 // opened, in which order, and how it ends.
 //
-// Order: data folder and lock, keys, store, artifacts, engine, takeover of what
-// was left running, port. The bound port is the sign of readiness. The end is
-// the other way round; the store closes last.
+// Order: data folder and lock, a try of the port, keys, store, artifacts, engine,
+// takeover of what was left running, port. The bound port is the sign of
+// readiness. The end is the other way round; the store closes last.
 package app
 
 import (
@@ -93,7 +93,7 @@ func Serve(ctx context.Context, o Options) error {
 	a := &App{opt: o, boot: id.New("boot"), started: time.Now()}
 	defer a.close()
 	steps := []func(context.Context) error{
-		a.openFolder, a.openStore, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.listen,
+		a.openFolder, a.probe, a.openStore, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.listen,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -34,11 +34,11 @@ func Doctor(ctx context.Context, dir string) []Finding {
 		return findings
 	}
 	pid := config.Holder(dir)
-	findings = append(findings, checkDisk(dir), checkServer(dir, pid), checkToken(dir), checkClock(), checkPort())
+	findings = append(findings, checkDisk(dir), checkServer(dir, pid), checkToken(dir), checkClock())
 	if pid == 0 {
-		findings = append(findings, checkStore(ctx, dir))
+		return append(findings, checkAddress(ctx), checkStore(ctx, dir))
 	}
-	return findings
+	return append(findings, checkHealth(ctx, dir))
 }
 
 func checkFolder(dir string) Finding {
@@ -65,7 +65,7 @@ func checkDisk(dir string) Finding {
 	if err := syscall.Statfs(nearest(dir), &st); err != nil {
 		return Finding{"disk", false, err.Error(), "check the file system of " + dir}
 	}
-	free := st.Bavail * uint64(st.Bsize) //nolint:unconvert,gosec // the field's type differs between systems
+	free := st.Bavail * uint64(st.Bsize) // the field's type differs between systems
 	f := Finding{"disk", free >= lowDisk, fmt.Sprintf("%d MiB free", free>>20), ""}
 	if !f.OK {
 		f.Advice = "free some space: without any, inputs are refused until there is"
@@ -81,19 +81,6 @@ func nearest(dir string) string {
 		}
 		dir = filepath.Dir(dir)
 	}
-}
-
-func checkServer(dir string, pid int) Finding {
-	s, err := config.ReadServer(dir)
-	switch {
-	case pid > 0 && err == nil:
-		return Finding{"server", true, fmt.Sprintf("runs as process %d at %s", pid, s.URL), ""}
-	case pid > 0:
-		return Finding{"server", false, fmt.Sprintf("process %d holds the folder and has not said where it listens", pid), "wait until it is ready; `cadre logs` says what it does"}
-	case err == nil:
-		return Finding{"server", false, fmt.Sprintf("process %d ended without an orderly stop; its turns wait", s.PID), "start it again with `cadre up -d`: they go on where they were"}
-	}
-	return Finding{"server", true, "does not run", ""}
 }
 
 func checkToken(dir string) Finding {
@@ -117,14 +104,6 @@ func checkClock() Finding {
 		return Finding{"clock", false, "it is " + now.Format(time.RFC3339), "set the system's clock"}
 	}
 	return Finding{"clock", true, now.UTC().Format(time.RFC3339), ""}
-}
-
-func checkPort() Finding {
-	addr, err := config.Listen("")
-	if err != nil {
-		return Finding{"address", false, fault.From(err).Message, "correct " + config.EnvListen}
-	}
-	return Finding{"address", true, addr, ""}
 }
 
 // checkStore opens the database, which a running server would hold.

@@ -17,6 +17,17 @@ import (
 	"github.com/cadre-dev/cadre/internal/resource"
 )
 
+// probe tries the port before anything is taken over, so that a server that
+// could not serve leaves the turns of the data folder alone. The port is free
+// again afterwards: being bound is the sign of readiness.
+func (a *App) probe(ctx context.Context) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.opt.Listen)
+	if err != nil {
+		return listenFault(a.opt.Listen, err)
+	}
+	return l.Close()
+}
+
 // listen binds the port and tells where it is.
 func (a *App) listen(ctx context.Context) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.opt.Listen)
@@ -31,7 +42,7 @@ func (a *App) listen(ctx context.Context) error {
 	}); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	a.log.Info("server is ready", "url", url, "after_ms", time.Since(a.started).Milliseconds())
+	a.log.InfoContext(ctx, "server is ready", "url", url, "after_ms", time.Since(a.started).Milliseconds())
 	if a.opt.Ready != nil {
 		a.opt.Ready(url)
 	}
@@ -47,7 +58,7 @@ func (a *App) serve(ctx context.Context) error {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
-		a.log.Info("server stops", "cause", context.Cause(ctx))
+		a.log.InfoContext(ctx, "server stops", "cause", context.Cause(ctx))
 		a.server.Drain()
 		return nil
 	}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
@@ -17,7 +19,12 @@ func (c *app) applyCommand() *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use: "apply -f FILE", Short: "Create or change resources from files", Args: noArgs,
-		Long: "Reads YAML or JSON resources from files, folders or standard input (-f -) and brings the server to what they say.\nAll files are checked before the first resource is applied.",
+		Long: `Reads YAML or JSON resources from files, folders or standard input (-f -) and
+brings the server to what they say. All files are checked before the first
+resource is applied; what is wrong is shown with file, line and column.`,
+		Example: `  cadre apply -f examples/agents
+  cadre apply -f agent.yaml --dry-run
+  cadre get agent reviewer -o yaml | sed s/gpt-4/gpt-5/ | cadre apply -f -`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			docs, err := c.readDocuments(files)
 			if err != nil {
@@ -27,24 +34,7 @@ func (c *app) applyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !dryRun {
-				// A dry run first, so that a resource that the server refuses keeps all of them out.
-				for _, d := range docs {
-					if _, err := c.applyOne(cmd.Context(), cl, d, true); err != nil && !missingOrg(err, docs) {
-						return err
-					}
-				}
-			}
-			for _, d := range docs {
-				answer, err := c.applyOne(cmd.Context(), cl, d, dryRun)
-				if err != nil {
-					return err
-				}
-				if err := c.showApplied(answer, dryRun); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.apply(cmd.Context(), cl, docs, dryRun)
 		},
 	}
 	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "file, folder, or - for standard input; may be repeated")
@@ -53,9 +43,33 @@ func (c *app) applyCommand() *cobra.Command {
 	return cmd
 }
 
+// apply asks the server about every resource before it changes the first, so
+// that one that is refused keeps all of them out.
+func (c *app) apply(ctx context.Context, cl *client, docs []*document, dryRun bool) error {
+	answers := make([]proto.Message, len(docs))
+	for i, d := range docs {
+		var err error
+		if answers[i], err = c.applyOne(ctx, cl, d, true); err != nil && (dryRun || !missingOrg(err, docs)) {
+			return err
+		}
+	}
+	for i, d := range docs {
+		if !dryRun {
+			var err error
+			if answers[i], err = c.applyOne(ctx, cl, d, false); err != nil {
+				return err
+			}
+		}
+		if err := c.showApplied(answers[i], dryRun); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // missingOrg says whether a dry run failed only because an organization that
 // the same files declare does not exist yet.
-func missingOrg(err error, docs []document) bool {
+func missingOrg(err error, docs []*document) bool {
 	info, _ := details(wireOf(err))
 	if info.GetMetadata()["kind"] != "organization" || info.GetReason() != "NOT_FOUND" {
 		return false
@@ -69,10 +83,10 @@ func missingOrg(err error, docs []document) bool {
 	return false
 }
 
-func (c *app) applyOne(ctx context.Context, cl *client, d document, dryRun bool) (proto.Message, error) {
+func (c *app) applyOne(ctx context.Context, cl *client, d *document, dryRun bool) (proto.Message, error) {
 	m, ok := methodOf(d.kind, "Apply")
 	if !ok {
-		return nil, usage("%s:%d: kind %s cannot be applied: not built yet", d.file, d.line, resource.Meta(d.kind).GetName())
+		return nil, usage("%s:%d: kind %s cannot be applied: not built yet", d.file, d.root.Line, resource.Meta(d.kind).GetName())
 	}
 	in := m.New().ProtoReflect()
 	fields := in.Descriptor().Fields()
@@ -84,9 +98,32 @@ func (c *app) applyOne(ctx context.Context, cl *client, d document, dryRun bool)
 	in.Set(fields.ByName("dry_run"), protoreflect.ValueOfBool(dryRun))
 	answer, err := cl.call(ctx, m.Procedure, in.Interface())
 	if err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", d.file, d.line, err)
+		return nil, d.refused(err)
 	}
 	return answer, nil
+}
+
+// refused gives what the server found wrong its place in the file.
+func (d *document) refused(err error) error {
+	wire := wireOf(err)
+	_, bad := details(wire)
+	var found problems
+	for _, v := range bad.GetFieldViolations() {
+		n := spot(d.root, strings.TrimPrefix(v.GetField(), resource.MustKindName(d.kind)+"."))
+		text := fmt.Sprintf("%s: %s (%s)", v.GetField(), v.GetDescription(), v.GetReason())
+		if len(bad.GetFieldViolations()) == 1 {
+			text = wire.Message() // it says more
+		}
+		found = append(found, d.at(n.Line, n.Column, "%s", text))
+	}
+	var gone *unanswered
+	switch {
+	case errors.As(err, &gone):
+		return err
+	case len(found) == 0:
+		return fmt.Errorf("%s:%d: %w", d.file, d.root.Line, err)
+	}
+	return exitError{exitOf(err), found}
 }
 
 // showApplied prints `agent/reviewer created`, and in a dry run what would change.
@@ -122,23 +159,4 @@ func answerFor(output string, answer, res proto.Message) proto.Message {
 		return res
 	}
 	return answer
-}
-
-func (c *app) validateCommand() *cobra.Command {
-	var files []string
-	cmd := &cobra.Command{
-		Use: "validate -f FILE", Short: "Check resource files without a server", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			docs, err := c.readDocuments(files)
-			if err != nil {
-				return err
-			}
-			for _, d := range docs {
-				c.printf("%s:%d: %s is sound\n", d.file, d.line, resource.Meta(d.kind).GetName())
-			}
-			return nil
-		},
-	}
-	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "file, folder, or - for standard input; may be repeated")
-	return cmd
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -105,57 +104,58 @@ func usage(format string, args ...any) error {
 	return exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
+// The groups of commands in the help.
+const (
+	groupServer    = "server"
+	groupResources = "resources"
+	groupWork      = "work"
+)
+
 func (c *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "cadre",
-		Short:         "Run AI agents that must not be lost",
-		Long:          "cadre is the server, the agent runtime and the command line of Cadre in one.\n\n`cadre up -d` starts a server, `cadre apply -f FILE` declares agents, `cadre run AGENT -m TEXT` runs one.",
+		Use:   "cadre",
+		Short: "Run AI agents that must not be lost",
+		Long: `cadre runs AI agents durably: server, agent runtime and command line in one.
+
+  cadre up -d                         start a server in the background
+  cadre apply -f agent.yaml           declare an agent
+  cadre run AGENT -m "…" -w .         give it work in this folder and watch
+
+Exit codes: 0 completed, 1 failed, 2 bad input, 3 cancelled, 4 waiting for
+something named, 5 cut short by a limit or an empty answer.`,
 		SilenceErrors: true, SilenceUsage: true, Version: c.Version,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("cadre has no command %q.%s See `cadre help`", args[0], suggestions(cmd, args[0]))
+				return noCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
 	}
+	root.SetVersionTemplate("cadre {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.data, "data", "", "data folder (default $CADRE_DATA, else ~/.cadre)")
 	flags.StringVar(&c.server, "server", "", "address of the server (default $CADRE_SERVER, else the data folder's server.json)")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%v; see `%s --help`", err, cmd.CommandPath())
-	})
-	root.AddCommand(
-		c.upCommand(), c.serverCommand(), c.downCommand(), c.statusCommand(), c.logsCommand(), c.doctorCommand(), c.versionCommand(),
-		c.applyCommand(), c.validateCommand(), c.getCommand(), c.listCommand(), c.describeCommand(), c.deleteCommand(),
-		c.runCommand(), c.attachCommand(), c.sendCommand(), c.cancelCommand(), c.eventsCommand(), c.sessionsCommand(), c.executionsCommand(),
+	root.SetFlagErrorFunc(flagError)
+	root.AddGroup(
+		&cobra.Group{ID: groupServer, Title: "The server:"},
+		&cobra.Group{ID: groupResources, Title: "What is declared:"},
+		&cobra.Group{ID: groupWork, Title: "Work:"},
 	)
+	c.add(root, groupServer, c.upCommand(), c.downCommand(), c.statusCommand(), c.logsCommand(), c.doctorCommand(), c.serverCommand())
+	c.add(root, groupResources, c.applyCommand(), c.validateCommand(), c.getCommand(), c.listCommand(), c.describeCommand(), c.deleteCommand())
+	c.add(root, groupWork, c.runCommand(), c.sendCommand(), c.attachCommand(), c.cancelCommand(), c.eventsCommand(), c.sessionsCommand(), c.executionsCommand())
+	root.AddCommand(c.versionCommand())
 	for _, name := range planned {
 		root.AddCommand(notBuilt(name))
 	}
 	return root
 }
 
-func suggestions(cmd *cobra.Command, word string) string {
-	if near := cmd.SuggestionsFor(word); len(near) > 0 {
-		return fmt.Sprintf(" Did you mean %q?", near[0])
-	}
-	return ""
-}
-
-// planned are the commands of the contract that later releases bring.
-var planned = []string{
-	"reset", "runner", "machine", "sandbox", "diff", "edit", "search", "tag", "chat", "steer", "pause", "resume", "terminate", "recover",
-	"approvals", "usage", "skill", "workflow", "schedule", "auth", "apikey", "context", "mcp", "migrate", "backup", "restore", "models", "test",
-	"units", "license",
-}
-
-func notBuilt(name string) *cobra.Command {
-	return &cobra.Command{
-		Use: name, Hidden: true, DisableFlagParsing: true,
-		RunE: func(*cobra.Command, []string) error {
-			return usage("cadre %s is not built yet: a later release brings it", name)
-		},
+func (c *app) add(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, cmd := range commands {
+		cmd.GroupID = group
+		root.AddCommand(cmd)
 	}
 }
 
@@ -165,19 +165,3 @@ func (c *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, for
 
 // note tells a person something beside the output.
 func (c *app) note(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
-
-func exactArgs(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usage("%s needs %s; usage: %s", cmd.CommandPath(), what, strings.TrimSpace(cmd.UseLine()))
-		}
-		return nil
-	}
-}
-
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage("%s takes no arguments, and %q is one", cmd.CommandPath(), args[0])
-	}
-	return nil
-}

@@ -8,21 +8,20 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1/sessionv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1/serverv1connect"
-	"github.com/cadre-dev/cadre/gen/go/rpc"
 	"github.com/cadre-dev/cadre/internal/config"
-	"github.com/cadre-dev/cadre/internal/resource"
 )
+
+// envToken holds the token of callers that cannot read the data folder.
+const envToken = "CADRE_TOKEN"
 
 // client talks to one server.
 type client struct {
@@ -33,29 +32,39 @@ type client struct {
 	server   serverv1connect.ServerServiceClient
 }
 
-// connect finds the server: the flag, CADRE_SERVER, or the data folder's
-// server.json.
+// connect finds the server: the flag, CADRE_SERVER, the data folder's
+// server.json, or the address on which a server would listen by default.
 func (c *app) connect() (*client, error) {
 	dir, err := c.dataDir()
 	if err != nil {
 		return nil, err
 	}
-	address, where := c.server, "--server"
-	if address == "" {
-		address, where = os.Getenv(config.EnvServer), config.EnvServer
-	}
-	if address == "" {
-		s, rerr := config.ReadServer(dir)
-		if rerr != nil || s.URL == "" {
-			return nil, fmt.Errorf("no server runs on the data folder %s: start one with `cadre up -d%s`, or name its address with --server or %s", dir, c.dataFlag(), config.EnvServer)
+	for _, given := range [][2]string{{c.server, "--server"}, {os.Getenv(config.EnvServer), config.EnvServer}} {
+		if given[0] == "" {
+			continue
 		}
-		address = s.URL
+		base, err := baseURL(given[0])
+		if err != nil {
+			return nil, usage("%s=%s is no address: write host:port or http://host:port", given[1], given[0])
+		}
+		return newClient(base, dir, c, "named by "+given[1]), nil
 	}
-	u, err := baseURL(address)
+	file := filepath.Join(dir, config.ServerFileName)
+	s, err := config.ReadServer(dir)
+	switch {
+	case err == nil && s.URL != "":
+		return newClient(s.URL, dir, c, "named by "+file), nil
+	case err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+		return nil, fmt.Errorf("%s, which says where the server is, cannot be read (%s): remove it and start the server again, or name an address with --server", file, reasonOf(err))
+	}
+	listen, err := config.Listen("")
 	if err != nil {
-		return nil, usage("%s=%s is no address: write host:port or http://host:port", where, address)
+		return nil, err
 	}
-	return newClient(u, tokenOf(dir), c), nil
+	if strings.HasSuffix(listen, ":0") {
+		return nil, fmt.Errorf("no server runs on the data folder %s: start one with `cadre up -d%s`, or name an address with --server or %s", dir, c.dataFlag(), config.EnvServer)
+	}
+	return newClient("http://"+listen, dir, c, "the default, since there is no "+file), nil
 }
 
 func (c *app) dataFlag() string {
@@ -78,7 +87,7 @@ func baseURL(address string) (string, error) {
 
 // tokenOf is CADRE_TOKEN, or the data folder's operator token when it can be read.
 func tokenOf(dir string) string {
-	if t := os.Getenv("CADRE_TOKEN"); t != "" {
+	if t := os.Getenv(envToken); t != "" {
 		return t
 	}
 	t, err := config.ReadToken(dir)
@@ -88,11 +97,11 @@ func tokenOf(dir string) string {
 	return t
 }
 
-func newClient(base, token string, c *app) *client {
+func newClient(base, dir string, c *app, why string) *client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
 	h := &http.Client{Transport: transport}
-	opts := []connect.ClientOption{connect.WithInterceptors(&credential{token: token, base: base, hint: "cadre up -d" + c.dataFlag()})}
+	opts := []connect.ClientOption{connect.WithInterceptors(&credential{token: tokenOf(dir), base: base, dir: dir, why: why, up: "cadre up -d" + c.dataFlag()})}
 	return &client{
 		url: base, http: h, opts: opts,
 		sessions: sessionv1connect.NewSessionServiceClient(h, base, opts...),
@@ -100,8 +109,12 @@ func newClient(base, token string, c *app) *client {
 	}
 }
 
-// credential adds the token and says what to do when nobody answers.
-type credential struct{ token, base, hint string }
+// credential adds the token and explains calls that no server took.
+type credential struct {
+	token, base, dir string
+	why              string // how the address was found
+	up               string // the command that starts a server
+}
 
 func (i *credential) authorize(h http.Header) {
 	if i.token != "" {
@@ -118,7 +131,8 @@ func (i *credential) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// WrapStreamingClient handles streams.
+// WrapStreamingClient handles streams. What breaks one is explained by the call
+// before it: the watching commands ask for the session first.
 func (i *credential) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
@@ -132,108 +146,51 @@ func (i *credential) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	return next
 }
 
-// unreachable is the error of a server that does not answer.
-type unreachable struct {
-	base, hint string
-	err        error
+// unanswered is the error of a call that no server took: it says which address
+// was tried, and what to do.
+type unanswered struct {
+	text string
+	err  error
 }
 
-func (u *unreachable) Error() string {
-	return fmt.Sprintf("no server answers at %s: start one with `%s`, or name another with --server", u.base, u.hint)
-}
+func (u *unanswered) Error() string { return u.text }
 
-func (u *unreachable) Unwrap() error { return u.err }
+func (u *unanswered) Unwrap() error { return u.err }
 
 func (i *credential) explain(err error) error {
-	if isUnreachable(err) {
-		return &unreachable{i.base, i.hint, err}
+	switch {
+	case err == nil:
+		return nil
+	case isUnreachable(err):
+		return &unanswered{fmt.Sprintf("no server answers at %s (%s): start one with `%s`, or name an address with --server or %s", i.base, i.why, i.up, config.EnvServer), err}
+	case connect.CodeOf(err) == connect.CodeUnauthenticated:
+		sent := "what was sent is the content of " + filepath.Join(i.dir, config.TokenFile)
+		switch {
+		case os.Getenv(envToken) != "":
+			sent = "what was sent is the content of " + envToken
+		case i.token == "":
+			sent = fmt.Sprintf("none was sent, since there is no %s", filepath.Join(i.dir, config.TokenFile))
+		}
+		return &unanswered{fmt.Sprintf("the server at %s (%s) does not accept the token: %s. Name its data folder with --data, or its token in %s", i.base, i.why, sent, envToken), err}
+	}
+	if connect.CodeOf(err) == connect.CodeUnavailable && !connect.IsWireError(err) {
+		return &unanswered{fmt.Sprintf("the server at %s broke the connection off: it may be ending or starting again. See `cadre status`, and repeat the command", i.base), err}
+	}
+	if foreign(err) {
+		return &unanswered{fmt.Sprintf("what answers at %s (%s) is no Cadre server: name another address with --server or %s", i.base, i.why, config.EnvServer), err}
 	}
 	return err
+}
+
+// foreign says whether an answer came from a program that is no Cadre server.
+func foreign(err error) bool {
+	if connect.IsWireError(err) {
+		return false
+	}
+	return connect.CodeOf(err) == connect.CodeUnimplemented || strings.Contains(err.Error(), "content-type")
 }
 
 func isUnreachable(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &op) && op.Op == "dial"
-}
-
-// call invokes any unary method of the contract by its procedure.
-func (cl *client) call(ctx context.Context, procedure string, in proto.Message) (proto.Message, error) {
-	opts := append([]connect.ClientOption{
-		connect.WithCodec(anyCodec{}),
-		connect.WithResponseInitializer(func(spec connect.Spec, m any) error {
-			out, err := outputOf(spec.Procedure)
-			if err == nil {
-				m.(*anyMessage).Message = out
-			}
-			return err
-		}),
-	}, cl.opts...)
-	res, err := connect.NewClient[anyMessage, anyMessage](cl.http, cl.url+procedure, opts...).CallUnary(ctx, connect.NewRequest(&anyMessage{in}))
-	if err != nil {
-		return nil, err
-	}
-	return res.Msg.Message, nil
-}
-
-// anyMessage carries a message whose type only the procedure knows.
-type anyMessage struct{ proto.Message }
-
-type anyCodec struct{}
-
-// Name is protobuf's binary form.
-func (anyCodec) Name() string { return "proto" }
-
-// Marshal encodes the message inside.
-func (anyCodec) Marshal(v any) ([]byte, error) { return proto.Marshal(v.(*anyMessage).Message) }
-
-// Unmarshal decodes into the message inside.
-func (anyCodec) Unmarshal(data []byte, v any) error {
-	return proto.Unmarshal(data, v.(*anyMessage).Message)
-}
-
-func outputOf(procedure string) (proto.Message, error) {
-	for _, m := range rpc.Methods {
-		if m.Procedure == procedure {
-			t, err := protoregistry.GlobalTypes.FindMessageByName(m.Descriptor.Output().FullName())
-			if err != nil {
-				return nil, err
-			}
-			return t.New().Interface(), nil
-		}
-	}
-	return nil, fmt.Errorf("%s is not in the contract", procedure)
-}
-
-// methodOf finds a method of the kind's service.
-func methodOf(k resource.Kind, method string) (rpc.Method, bool) {
-	want := protoreflect.Name(resource.Meta(k).GetName() + "Service")
-	for _, m := range rpc.Methods {
-		if m.Service.Name() == want && string(m.Name) == method {
-			return m, true
-		}
-	}
-	return rpc.Method{}, false
-}
-
-// kindArg reads a kind from the command line and finds its method.
-func kindArg(word, method string) (resource.Kind, rpc.Method, error) {
-	k, ok := resource.ParseKind(word)
-	if !ok {
-		return 0, rpc.Method{}, usage("there is no kind %q; the kinds are %s", word, strings.Join(kindNames(method), ", "))
-	}
-	m, ok := methodOf(k, method)
-	if !ok {
-		return 0, m, usage("%s cannot be used with %s: not built yet", strings.ToLower(method), resource.Meta(k).GetPlural())
-	}
-	return k, m, nil
-}
-
-func kindNames(method string) []string {
-	var names []string
-	for _, k := range resource.Kinds() {
-		if _, ok := methodOf(k, method); ok {
-			names = append(names, resource.Meta(k).GetPlural())
-		}
-	}
-	return names
 }

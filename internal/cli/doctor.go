@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
-	"maps"
 	"runtime"
-	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -12,54 +9,25 @@ import (
 func (c *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look for what is wrong and say what to do", Args: noArgs,
+		Long: "Looks at the data folder, this machine and the server, and says what to do about each finding.\nIt changes nothing. The exit code is 1 when something is wrong.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := c.dataDir()
 			if err != nil {
 				return err
 			}
 			findings := c.Doctor(cmd.Context(), dir)
-			if c.output == "json" {
-				data, err := json.MarshalIndent(findings, "", "  ")
-				c.printf("%s\n", data)
-				return errorIf(findings, err)
-			}
+			var bad []string
 			for _, f := range findings {
-				mark := "ok  "
 				if !f.OK {
-					mark = "BAD "
-				}
-				c.printf("%s %-14s %s\n", mark, f.Check, f.Detail)
-				if !f.OK {
-					c.printf("     %-14s -> %s\n", "", f.Advice)
+					bad = append(bad, f.Check)
 				}
 			}
-			return errorIf(findings, nil)
-		},
-	}
-	c.outputFlag(cmd)
-	return cmd
-}
-
-func errorIf(findings []Finding, err error) error {
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(findings, func(f Finding) bool { return !f.OK }) {
-		return exitError{exitFailed, nil}
-	}
-	return nil
-}
-
-func (c *app) versionCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "version", Short: "Show the version", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if c.output == "json" {
-				data, err := json.Marshal(map[string]string{"version": c.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
-				c.printf("%s\n", data)
+			if err := c.answer(findings, bad, func() { c.findings(findings) }); err != nil {
 				return err
 			}
-			c.printf("cadre %s (%s, %s/%s)\n", c.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			if len(bad) > 0 {
+				return exitError{exitFailed, nil}
+			}
 			return nil
 		},
 	}
@@ -67,4 +35,34 @@ func (c *app) versionCommand() *cobra.Command {
 	return cmd
 }
 
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+func (c *app) findings(all []Finding) {
+	for _, f := range all {
+		mark := "ok  "
+		if !f.OK {
+			mark = "BAD "
+		}
+		c.printf("%s %-14s %s\n", mark, f.Check, f.Detail)
+		if !f.OK {
+			c.printf("     %-14s -> %s\n", "", f.Advice)
+		}
+	}
+}
+
+// versionFacts are what `version` tells.
+type versionFacts struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func (c *app) versionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "version", Short: "Show the version", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := versionFacts{c.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			return c.answer(v, []string{v.Version}, func() { c.printf("cadre %s (%s, %s)\n", v.Version, v.Go, v.Platform) })
+		},
+	}
+	c.outputFlag(cmd)
+	return cmd
+}

@@ -21,21 +21,33 @@ func exitOf(err error) int {
 
 // complain shows an error: what happened, which rules were broken, what to do.
 func (c *app) complain(err error) {
+	var gone *unanswered
+	var found problems
 	var wire *connect.Error
-	if !errors.As(err, &wire) {
-		var f *fault.Fault
-		if errors.As(err, &f) {
-			c.note("error: %s", f.Message)
-			return
+	var f *fault.Fault
+	switch {
+	case errors.As(err, &gone):
+		c.note("error: %s", gone)
+	case errors.As(err, &found):
+		for _, p := range found {
+			c.note("error: %s", p.Error())
 		}
+	case errors.As(err, &wire):
+		c.complainOf(err, wire)
+	case errors.As(err, &f):
+		c.note("error: %s", f.Message)
+	default:
 		c.note("error: %s", strings.TrimRight(err.Error(), "\n"))
-		return
 	}
+}
+
+// complainOf shows what the server answered.
+func (c *app) complainOf(err error, wire *connect.Error) {
 	info, bad := details(wire)
 	c.note("error: %s%s", prefixOf(err, wire), wire.Message())
-	for _, v := range bad.GetFieldViolations() {
-		if line := fmt.Sprintf("%s: %s", v.GetField(), v.GetDescription()); line != wire.Message() {
-			c.note("  %s (%s)", line, v.GetReason())
+	if all := bad.GetFieldViolations(); len(all) > 1 {
+		for _, v := range all {
+			c.note("  %s: %s (%s)", v.GetField(), v.GetDescription(), v.GetReason())
 		}
 	}
 	if near := info.GetMetadata()["near"]; near != "" {
@@ -70,4 +82,13 @@ func details(e *connect.Error) (*errdetails.ErrorInfo, *errdetails.BadRequest) {
 		}
 	}
 	return info, bad
+}
+
+// wireOf is the server's error inside err, or an empty one.
+func wireOf(err error) *connect.Error {
+	var wire *connect.Error
+	if errors.As(err, &wire) {
+		return wire
+	}
+	return connect.NewError(connect.CodeUnknown, fmt.Errorf("%w", err))
 }

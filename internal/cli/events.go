@@ -3,11 +3,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"buf.build/go/protoyaml"
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
@@ -22,6 +23,10 @@ func (c *app) eventsCommand() *cobra.Command {
 	var types []string
 	cmd := &cobra.Command{
 		Use: "events SESSION", Short: "Show a session's event log", Args: exactArgs(1, "a session's id"),
+		Example: `  cadre events ses_01… -f
+  cadre events ses_01… --types 'turn.*,agent.tool.completed' --json
+  cadre events ses_01… --after 120`,
+		ValidArgsFunction: c.completeOne("session"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cl, err := c.connect()
 			if err != nil {
@@ -29,25 +34,39 @@ func (c *app) eventsCommand() *cobra.Command {
 			}
 			filter := &sessionv1.EventFilter{DurableOnly: true, Tree: tree}
 			for _, t := range types {
-				filter.Types = append(filter.Types, strings.Split(t, ",")...)
+				filter.Types = append(filter.Types, strings.FieldsFunc(t, func(r rune) bool { return r == ',' || r == ' ' })...)
 			}
-			show := c.eventLine
-			if asJSON || c.output == "json" {
-				show = func(e *eventv1.Event) { c.printf("%s\n", compactJSON(e)) }
-			}
+			show := c.eventPrinter(asJSON)
 			if follow {
 				return c.followEvents(cmd.Context(), cl, args[0], after, filter, show)
 			}
 			return listEvents(cmd.Context(), cl, args[0], after, filter, show)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as events come")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one event per line as JSON")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as events come, until Ctrl-C")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one event per line as JSON; the same as -o json")
 	cmd.Flags().BoolVar(&tree, "tree", false, "show the session's children too")
 	cmd.Flags().StringVar(&after, "after", "", "show events after this number or stream id")
 	cmd.Flags().StringArrayVar(&types, "types", nil, "only these types or families, such as turn.completed or agent.tool.*; may be repeated")
 	c.outputFlag(cmd)
 	return cmd
+}
+
+// eventPrinter shows one event in the chosen form.
+func (c *app) eventPrinter(asJSON bool) func(*eventv1.Event) {
+	switch {
+	case asJSON || c.output == "json":
+		return func(e *eventv1.Event) { c.printf("%s\n", compactJSON(e)) }
+	case c.output == "yaml":
+		return func(e *eventv1.Event) {
+			if data, err := protoyaml.Marshal(e); err == nil {
+				c.printf("---\n%s", data)
+			}
+		}
+	case c.output == "name":
+		return func(e *eventv1.Event) { c.printf("%d %s\n", e.GetSeq(), e.GetType()) }
+	}
+	return c.eventLine
 }
 
 func listEvents(ctx context.Context, cl *client, session, after string, filter *sessionv1.EventFilter, show func(*eventv1.Event)) error {
@@ -65,9 +84,13 @@ func listEvents(ctx context.Context, cl *client, session, after string, filter *
 	}
 }
 
-// followEvents goes on over a restart of the server.
+// followEvents goes on over a restart of the server. What keeps it from
+// beginning is told at once.
 func (c *app) followEvents(ctx context.Context, cl *client, session, after string, filter *sessionv1.EventFilter, show func(*eventv1.Event)) error {
-	ctx, stop := interrupts(ctx, func() {})
+	if _, err := cl.session(ctx, session); err != nil {
+		return err
+	}
+	ctx, stop := interrupts(ctx, func() bool { return false })
 	defer stop()
 	for {
 		stream, err := cl.sessions.SubscribeEvents(ctx, connect.NewRequest(&sessionv1.SubscribeEventsRequest{SessionId: session, After: after, Filter: filter}))
@@ -80,11 +103,12 @@ func (c *app) followEvents(ctx context.Context, cl *client, session, after strin
 				show(e)
 			}
 		}
-		err = errors.Join(stream.Err(), stream.Close())
+		err = stream.Err()
+		_ = stream.Close()
 		if ctx.Err() != nil {
 			return nil
 		}
-		if !worthRetry(stream.Err()) {
+		if !worthRetry(err) {
 			return err
 		}
 		select {
@@ -113,13 +137,22 @@ func payloadLine(e *eventv1.Event) string {
 	if fd == nil {
 		return ""
 	}
-	var fields map[string]any
+	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(compactJSON(m.Get(fd).Message().Interface())), &fields) != nil {
 		return ""
 	}
 	var parts []string
-	for _, name := range sortedKeys(fields) {
-		parts = append(parts, fmt.Sprintf("%s=%s", name, oneLine(fmt.Sprint(fields[name]), 60)))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		parts = append(parts, name+"="+oneLine(bare(fields[name]), 60))
 	}
 	return oneLine(strings.Join(parts, " "), 160)
+}
+
+// bare is a JSON value for people: text without its quotes.
+func bare(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
 }

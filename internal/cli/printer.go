@@ -1,45 +1,46 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
+	"sync"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
-	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 )
 
 // printer shows events to a person, or one per line as JSON. Text is shown as it
 // comes; what was shown from an ephemeral frame is not shown again when the
-// durable delta arrives.
+// durable delta arrives. Safe for concurrent use.
 type printer struct {
 	c       *app
 	w       watch
+	mu      sync.Mutex
 	call    string // execution and number of the answer on the screen
 	shown   int64  // bytes of it that were shown
 	midLine bool
 	tools   map[string]*eventv1.AgentToolRequested
+	inputs  map[string]string // what was said, by the turn that answers it
+	running map[string]bool   // turns that have not ended
 }
 
 func newPrinter(c *app, w watch) *printer {
-	return &printer{c: c, w: w, tools: map[string]*eventv1.AgentToolRequested{}}
+	return &printer{c: c, w: w, tools: map[string]*eventv1.AgentToolRequested{}, inputs: map[string]string{}, running: map[string]bool{}}
 }
 
 // event shows one durable event.
 func (p *printer) event(e *eventv1.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.w.json {
 		p.c.printf("%s\n", compactJSON(e))
 		return
 	}
-	if e.GetAssociation() != eventv1.Association_current || p.w.execution != "" && !p.w.all && e.GetExecutionId() != "" && e.GetExecutionId() != p.w.execution {
+	if e.GetAssociation() != eventv1.Association_current || !p.watches(e.GetExecutionId()) {
 		return
 	}
 	switch v := e.GetPayload().(type) {
-	case *eventv1.Event_InputQueued:
-		if p.w.all {
-			p.line("> %s", v.InputQueued.GetText())
-		}
+	case *eventv1.Event_InputQueued, *eventv1.Event_InputRemoved, *eventv1.Event_TurnStarted:
+		p.input(e)
 	case *eventv1.Event_AgentMessageDelta:
 		p.text(e.GetExecutionId(), v.AgentMessageDelta.GetCall(), v.AgentMessageDelta.GetOffset(), v.AgentMessageDelta.GetText())
 	case *eventv1.Event_AgentMessageCompleted:
@@ -58,9 +59,35 @@ func (p *printer) event(e *eventv1.Event) {
 	case *eventv1.Event_AgentToolOutcomeUnknown:
 		p.tool("?", v.AgentToolOutcomeUnknown.GetCallId(), v.AgentToolOutcomeUnknown.GetName(), v.AgentToolOutcomeUnknown.GetMessage(), 0)
 	case *eventv1.Event_TurnRecoveryRequested:
-		p.say("the turn is taken up again where it was (attempt %d was lost)", v.TurnRecoveryRequested.GetLostGeneration())
+		p.line("… the turn is taken up again where it was (attempt %d was lost)", v.TurnRecoveryRequested.GetLostGeneration())
 	default:
 		p.ending(e)
+	}
+}
+
+// watches says whether a turn is one of those to show.
+func (p *printer) watches(execution string) bool {
+	return p.w.all() || execution == "" || execution == p.w.execution
+}
+
+// input shows what a person said, when its turn begins. One who gave the message
+// on the command line knows it.
+func (p *printer) input(e *eventv1.Event) {
+	x := e.GetExecutionId()
+	if !p.w.all() {
+		return
+	}
+	switch v := e.GetPayload().(type) {
+	case *eventv1.Event_InputQueued:
+		p.inputs[x] = v.InputQueued.GetText()
+		if len(p.running) > 0 {
+			p.line("… queued: %s", oneLine(p.inputs[x], 100))
+		}
+		p.running[x] = true
+	case *eventv1.Event_InputRemoved:
+		p.line("… removed: %s", oneLine(p.inputs[x], 100))
+	case *eventv1.Event_TurnStarted:
+		p.line("> %s", strings.TrimSpace(p.inputs[x]))
 	}
 }
 
@@ -86,12 +113,18 @@ func (p *printer) ending(e *eventv1.Event) {
 		if v.TurnWaiting.GetWaitingFor() == "outcome_unknown" {
 			p.line("  look at what the call did, then say how to go on: cadre send %s -m TEXT", e.GetSessionId())
 		}
+		return
+	default:
+		return
 	}
+	delete(p.running, e.GetExecutionId())
 }
 
 // ephemeral shows text that is not durable yet.
 func (p *printer) ephemeral(d *eventv1.EphemeralDelta) {
-	if p.w.json || d.GetReasoning() || p.w.execution != "" && !p.w.all && d.GetExecutionId() != p.w.execution {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w.json || d.GetReasoning() || !p.watches(d.GetExecutionId()) {
 		return
 	}
 	p.text(d.GetExecutionId(), d.GetCall(), d.GetOffset(), d.GetText())
@@ -114,41 +147,27 @@ func (p *printer) text(execution string, call int32, offset int64, text string) 
 	p.midLine = !strings.HasSuffix(fresh, "\n")
 }
 
-// visible neutralises control characters that could rewrite the screen.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r >= 0xa0) {
-			return r
-		}
-		return -1
-	}, s)
-}
-
 func (p *printer) tool(mark, callID, name, note string, ms int64) {
 	p.line("%s %s", mark, join(strings.TrimSpace(name+" "+subject(p.tools[callID].GetArguments())), note, millis(ms)))
 }
 
-// subject is the one argument that tells a person what a call is about.
-func subject(arguments string) string {
-	var args map[string]any
-	if json.Unmarshal([]byte(arguments), &args) != nil {
-		return ""
-	}
-	for _, key := range []string{"path", "pattern", "command", "url", "query"} {
-		if s, ok := args[key].(string); ok {
-			return oneLine(s, 60)
-		}
-	}
-	return ""
-}
-
-// say tells something about the watching itself.
+// say tells something about the watching itself, between what is shown.
 func (p *printer) say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.w.json {
 		p.c.note(format, args...)
 		return
 	}
-	p.line("%s", "… "+fmt.Sprintf(format, args...))
+	p.line("… "+format, args...)
+}
+
+// aside tells a person something that is no part of what is shown.
+func (p *printer) aside(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.endLine()
+	p.c.note(format, args...)
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -163,36 +182,8 @@ func (p *printer) endLine() {
 	}
 }
 
-func (p *printer) finish() { p.endLine() }
-
-func join(parts ...string) string {
-	var kept []string
-	for _, s := range parts {
-		if s != "" {
-			kept = append(kept, s)
-		}
-	}
-	return strings.Join(kept, " · ")
-}
-
-func millis(ms int64) string {
-	if ms < 1000 {
-		return fmt.Sprintf("%d ms", ms)
-	}
-	return (time.Duration(ms) * time.Millisecond).Round(10 * time.Millisecond).String()
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func tokens(u *messagev1.Usage) string {
-	s := fmt.Sprintf("%d tokens in, %d out", u.GetInputTokens(), u.GetOutputTokens())
-	if u.GetEstimated() {
-		s += " (partly estimated)"
-	}
-	return s
+func (p *printer) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.endLine()
 }

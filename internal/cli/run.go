@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"context"
+	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
@@ -23,25 +20,44 @@ type runFlags struct {
 	key                    string
 }
 
-func (f *runFlags) add(cmd *cobra.Command) {
+func (f *runFlags) add(c *app, cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.message, "message", "m", "", "what to say; - reads it from standard input")
 	cmd.Flags().StringVar(&f.model, "model", "", "model to use instead of the agent's, such as scripted:FILE")
 	cmd.Flags().StringVar(&f.effort, "effort", "", "how hard the model should think: none, minimal, low, medium, high or max")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print one event per line as JSON")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one event per line as JSON; the same as -o json")
 	cmd.Flags().BoolVar(&f.detach, "detach", false, "print the ids and do not wait")
 	cmd.Flags().StringVar(&f.key, "idempotency-key", "", "a repeated call with this key makes nothing new (default: a new key)")
+	c.outputFlag(cmd)
+}
+
+// events says whether events are printed as JSON, and refuses forms that a
+// stream of them does not have.
+func (f *runFlags) events(c *app) (bool, error) {
+	switch c.output {
+	case "json":
+		return true, nil
+	case "table":
+		return f.json, nil
+	}
+	return false, usage("-o %s needs --detach: what a turn does is shown as text, or with -o json", c.output)
 }
 
 // text is the message, read from standard input when it is `-`.
 func (c *app) text(f *runFlags) (string, error) {
-	if f.message != "-" {
-		if strings.TrimSpace(f.message) == "" {
-			return "", usage("say something with -m TEXT, or -m - to read it from standard input")
+	text := f.message
+	if text == "-" {
+		data, err := io.ReadAll(io.LimitReader(c.in, maxFile))
+		if err != nil {
+			return "", fmt.Errorf("standard input cannot be read: %w", err)
 		}
-		return f.message, nil
+		if text = string(data); strings.TrimSpace(text) == "" {
+			return "", usage("standard input, which -m - reads, is empty")
+		}
 	}
-	data, err := io.ReadAll(c.in)
-	return string(data), err
+	if strings.TrimSpace(text) == "" {
+		return "", usage("say something with -m TEXT, or -m - to read it from standard input")
+	}
+	return text, nil
 }
 
 func (c *app) runCommand() *cobra.Command {
@@ -49,13 +65,17 @@ func (c *app) runCommand() *cobra.Command {
 	var folder, org string
 	cmd := &cobra.Command{
 		Use: "run AGENT -m TEXT", Short: "Run an agent in a new session and show what it does", Args: exactArgs(1, "an agent"),
-		Long: "Makes a session, gives it the message, and shows the turn until it ends.\nCtrl-C cancels the turn; a second one leaves it alone.",
+		Long: `Makes a session, gives it the message, and shows the turn until it ends.
+Ctrl-C cancels the turn; a second one leaves without waiting.
+
+Exit codes: 0 completed, 1 failed, 3 cancelled, 4 waiting for something named,
+5 cut short by a limit or an empty answer.`,
+		Example: `  cadre run reviewer -m "Review the diff in this folder" -w .
+  cadre run reviewer -m - -w . --model scripted:review.yaml < task.md
+  cadre run reviewer -m "Look around" --detach -o json`,
+		ValidArgsFunction: c.completeOne("agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := c.text(&f)
-			if err != nil {
-				return err
-			}
-			cl, err := c.connect()
 			if err != nil {
 				return err
 			}
@@ -69,28 +89,43 @@ func (c *app) runCommand() *cobra.Command {
 				}
 				req.Workspace = &sessionv1.Workspace{Source: &sessionv1.Workspace_Local{Local: &sessionv1.LocalWorkspace{Path: abs}}}
 			}
-			res, err := cl.sessions.RunAgent(cmd.Context(), connect.NewRequest(req))
-			if err != nil {
-				return err
-			}
-			session, execution := res.Msg.GetSession(), res.Msg.GetExecution()
-			if f.detach {
-				c.printf("%s\n%s\n", session.GetMetadata().GetId(), execution.GetMetadata().GetId())
-				return nil
-			}
-			if !f.json {
-				c.note("session %s", session.GetMetadata().GetId())
-				if w := session.GetSpec().GetWorkspace().GetLocal().GetPath(); w != "" {
-					c.note("workspace %s (local: the agent works in the folder itself)", w)
-				}
-			}
-			return c.watch(cmd.Context(), cl, watch{session: session.GetMetadata().GetId(), execution: execution.GetMetadata().GetId(), json: f.json})
+			return c.run(cmd, &f, req)
 		},
 	}
-	f.add(cmd)
+	f.add(c, cmd)
 	cmd.Flags().StringVarP(&folder, "workspace", "w", "", "folder that the agent works in")
 	cmd.Flags().StringVar(&org, "org", "", "organization (default: default)")
 	return cmd
+}
+
+func (c *app) run(cmd *cobra.Command, f *runFlags, req *sessionv1.RunAgentRequest) error {
+	events := false
+	if !f.detach {
+		var err error
+		if events, err = f.events(c); err != nil {
+			return err
+		}
+	}
+	cl, err := c.connect()
+	if err != nil {
+		return err
+	}
+	res, err := cl.sessions.RunAgent(cmd.Context(), connect.NewRequest(req))
+	if err != nil {
+		return err
+	}
+	session, execution := res.Msg.GetSession(), res.Msg.GetExecution()
+	ids := []string{session.GetMetadata().GetId(), execution.GetMetadata().GetId()}
+	if f.detach {
+		return c.showAccepted(res.Msg, ids)
+	}
+	if !events {
+		c.note("session %s", ids[0])
+		if w := session.GetSpec().GetWorkspace().GetLocal().GetPath(); w != "" {
+			c.note("workspace %s (local: the agent works in the folder itself)", w)
+		}
+	}
+	return c.watch(cmd.Context(), cl, watch{session: ids[0], execution: ids[1], json: events})
 }
 
 // keyOr makes a key when none was given, so that a call that the transport
@@ -100,118 +135,4 @@ func keyOr(key string) string {
 		return key
 	}
 	return id.New("key")
-}
-
-func (c *app) sendCommand() *cobra.Command {
-	var f runFlags
-	cmd := &cobra.Command{
-		Use: "send SESSION -m TEXT", Short: "Say something in a session and show the turn that answers it", Args: exactArgs(1, "a session's id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := c.text(&f)
-			if err != nil {
-				return err
-			}
-			cl, err := c.connect()
-			if err != nil {
-				return err
-			}
-			after, err := cl.lastSeq(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			res, err := cl.sessions.SendMessage(cmd.Context(), connect.NewRequest(&sessionv1.SendMessageRequest{
-				SessionId: args[0], Message: text, Model: absoluteModel(f.model, "."), Effort: f.effort, IdempotencyKey: keyOr(f.key),
-			}))
-			if err != nil {
-				return err
-			}
-			execution := res.Msg.GetExecution().GetMetadata().GetId()
-			if f.detach {
-				c.printf("%s\n", execution)
-				return nil
-			}
-			return c.watch(cmd.Context(), cl, watch{session: args[0], execution: execution, after: after, json: f.json})
-		},
-	}
-	f.add(cmd)
-	return cmd
-}
-
-func (c *app) attachCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "attach SESSION", Short: "Show a session from its beginning until its work ends", Args: exactArgs(1, "a session's id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cl, err := c.connect()
-			if err != nil {
-				return err
-			}
-			last, err := cl.lastExecution(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if last == "" {
-				c.note("session %s has no turn yet; say something with `cadre send %s -m TEXT`", args[0], args[0])
-				return nil
-			}
-			return c.watch(cmd.Context(), cl, watch{session: args[0], execution: last, json: asJSON, all: true, leave: true})
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one event per line as JSON")
-	return cmd
-}
-
-func (c *app) cancelCommand() *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use: "cancel SESSION|EXECUTION", Short: "End a session's work, or one turn", Args: exactArgs(1, "a session's or execution's id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cl, err := c.connect()
-			if err != nil {
-				return err
-			}
-			res, err := cl.sessions.Cancel(cmd.Context(), connect.NewRequest(&sessionv1.CancelRequest{Id: args[0], Reason: reason, IdempotencyKey: keyOr("")}))
-			if err != nil {
-				return err
-			}
-			return c.show(res.Msg, func() {
-				if len(res.Msg.GetExecutions()) == 0 {
-					c.printf("nothing was left to cancel\n")
-				}
-				for _, x := range res.Msg.GetExecutions() {
-					c.printf("%s %s\n", x.GetMetadata().GetId(), x.GetStatus().GetPhase())
-				}
-			})
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who look later")
-	c.outputFlag(cmd)
-	return cmd
-}
-
-// interrupts counts Ctrl-C: the first calls once, the second ends the context.
-func interrupts(ctx context.Context, once func()) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	go func() {
-		for n := 0; ; n++ {
-			select {
-			case <-done:
-				return
-			case <-signals:
-				if n > 0 {
-					cancel(errLeft)
-					return
-				}
-				go once()
-			}
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(done)
-		cancel(nil)
-	}
 }

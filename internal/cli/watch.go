@@ -4,61 +4,63 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"time"
 
 	"connectrpc.com/connect"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
-	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 )
 
 // watch says what to follow.
 type watch struct {
 	session   string
-	execution string // the turn whose end ends the watch; "" for none
+	execution string // the turn whose end ends the watch; "" for all of the session's work
 	after     int64
+	head      int64 // where the log ended when the watch began; earlier events end nothing
 	json      bool
-	all       bool // show other turns too
-	leave     bool // Ctrl-C leaves and does not cancel
 }
+
+// all says whether the whole session is watched.
+func (w watch) all() bool { return w.execution == "" }
 
 var errLeft = errors.New("left")
 
 // reconnectFor is how long a watch waits for a server that went away.
 const reconnectFor = 2 * time.Minute
 
-// watch shows a session's frames until the turn ends and answers its exit code.
-// A connection that breaks is made again, after the last event that was seen.
+// watch shows a session's frames until the work that it watches ends and answers
+// its exit code. A connection that breaks is made again, after the last event
+// that was seen.
 func (c *app) watch(ctx context.Context, cl *client, w watch) error {
-	ctx, stop := interrupts(ctx, func() { c.interrupted(cl, w) })
-	defer stop()
 	p := newPrinter(c, w)
-	cursor := ""
+	defer p.finish()
+	ctx, stop := interrupts(ctx, func() bool { return c.interrupted(p, w) })
+	defer stop()
+	f := &following{watch: w, printer: p, tracker: newTracker(w)}
 	if w.after > 0 {
-		cursor = strconv.FormatInt(w.after, 10)
+		f.cursor = strconv.FormatInt(w.after, 10)
 	}
-	lost := time.Time{}
 	for {
-		end, err := c.follow(ctx, cl, w, &cursor, p, func() { lost = time.Time{} })
-		if end != nil {
-			p.finish()
+		end, err := f.stream(ctx, cl)
+		switch {
+		case end != nil:
 			return exitFor(end)
-		}
-		if errors.Is(context.Cause(ctx), errLeft) {
-			p.finish()
+		case errors.Is(context.Cause(ctx), errLeft):
 			return exitError{exitCancelled, nil}
-		}
-		if !worthRetry(err) {
+		case !worthRetry(err):
 			return err
 		}
-		if lost.IsZero() {
-			lost = time.Now()
+		if f.lost.IsZero() {
+			f.lost = time.Now()
 			p.say("the connection to the server is lost; waiting for it")
 		}
-		if time.Since(lost) > reconnectFor {
-			return fmt.Errorf("the server did not come back within %s; the turn goes on when it does: `cadre attach %s`", reconnectFor, w.session)
+		if time.Since(f.lost) > reconnectFor {
+			return fmt.Errorf("the server did not come back within %s; the work goes on when it does: `cadre attach %s`", reconnectFor, w.session)
 		}
 		select {
 		case <-ctx.Done():
@@ -78,42 +80,40 @@ func worthRetry(err error) bool {
 	return err == nil
 }
 
-// follow reads one stream; the answer is the event that ended the watched turn.
-func (c *app) follow(ctx context.Context, cl *client, w watch, cursor *string, p *printer, alive func()) (*eventv1.Event, error) {
-	stream, err := cl.sessions.SubscribeEvents(ctx, connect.NewRequest(&sessionv1.SubscribeEventsRequest{SessionId: w.session, After: *cursor}))
+// following is a watch on its way.
+type following struct {
+	watch
+	printer *printer
+	tracker *tracker
+	cursor  string
+	lost    time.Time // when the connection broke; zero while it stands
+}
+
+// stream reads one stream; the answer is the event that ended what is watched.
+func (f *following) stream(ctx context.Context, cl *client) (*eventv1.Event, error) {
+	stream, err := cl.sessions.SubscribeEvents(ctx, connect.NewRequest(&sessionv1.SubscribeEventsRequest{SessionId: f.session, After: f.cursor}))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = stream.Close() }()
 	for stream.Receive() {
-		alive()
-		f := stream.Msg()
-		if e := f.GetEvent(); e != nil {
-			*cursor = f.GetId()
-			p.event(e)
-			if ends(e, w.execution) {
-				return e, nil
+		f.lost = time.Time{}
+		frame := stream.Msg()
+		if e := frame.GetEvent(); e != nil {
+			f.cursor = frame.GetId()
+			f.printer.event(e)
+			if end := f.tracker.see(e); end != nil {
+				return end, nil
 			}
 		}
-		if d := f.GetEphemeral(); d != nil {
-			p.ephemeral(d)
+		if d := frame.GetEphemeral(); d != nil {
+			f.printer.ephemeral(d)
 		}
 	}
 	return nil, stream.Err()
 }
 
-// ends says whether an event ends the execution, or leaves it waiting.
-func ends(e *eventv1.Event, execution string) bool {
-	if execution == "" || e.GetExecutionId() != execution || e.GetAssociation() != eventv1.Association_current {
-		return false
-	}
-	switch e.GetType() {
-	case "turn.completed", "turn.failed", "turn.cancelled", "turn.waiting":
-		return true
-	}
-	return false
-}
-
+// exitFor is the exit code of the event that ended a turn.
 func exitFor(e *eventv1.Event) error {
 	switch e.GetType() {
 	case "turn.failed":
@@ -129,42 +129,55 @@ func exitFor(e *eventv1.Event) error {
 	return nil
 }
 
-// interrupted is the first Ctrl-C.
-func (c *app) interrupted(cl *client, w watch) {
-	if w.leave || w.execution == "" {
-		c.note("the turn goes on; Ctrl-C again leaves, `cadre cancel %s` ends it", w.session)
-		return
+// interrupts counts Ctrl-C: the first calls once, which says whether to stay; the
+// second, or a first that does not stay, ends the context.
+func interrupts(ctx context.Context, once func() bool) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	first := func() {
+		if !once() {
+			cancel(errLeft)
+		}
 	}
-	c.note("\ncancelling; Ctrl-C again leaves without waiting")
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				return
+			case <-signals:
+				if n > 0 {
+					cancel(errLeft)
+					return
+				}
+				go first()
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// interrupted is the first Ctrl-C: it cancels the turn that the command began,
+// and leaves work alone that it only looks at.
+func (c *app) interrupted(p *printer, w watch) (stay bool) {
+	if w.all() {
+		p.aside("the session goes on; `cadre cancel %s` ends its work", w.session)
+		return false
+	}
+	p.aside("cancelling; Ctrl-C again leaves without waiting")
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if _, err := cl.sessions.Cancel(ctx, connect.NewRequest(&sessionv1.CancelRequest{Id: w.execution, Reason: "interrupted"})); err != nil {
+	cl, err := c.connect() // the server may have come back elsewhere
+	if err == nil {
+		_, err = cl.sessions.Cancel(ctx, connect.NewRequest(&sessionv1.CancelRequest{Id: w.execution, Reason: "interrupted", IdempotencyKey: keyOr("")}))
+	}
+	if err != nil {
 		c.complain(err)
 	}
-}
-
-func (cl *client) lastSeq(ctx context.Context, session string) (int64, error) {
-	s, err := cl.session(ctx, session)
-	return s.GetStatus().GetLastSeq(), err
-}
-
-func (cl *client) session(ctx context.Context, id string) (*sessionv1.Session, error) {
-	res, err := cl.sessions.Get(ctx, connect.NewRequest(&resourcev1.GetRequest{Ref: id}))
-	if err != nil {
-		return nil, err
-	}
-	return res.Msg, nil
-}
-
-// lastExecution is the newest turn of a session, "" when it has none.
-func (cl *client) lastExecution(ctx context.Context, session string) (string, error) {
-	res, err := cl.sessions.GetTranscript(ctx, connect.NewRequest(&sessionv1.GetTranscriptRequest{SessionId: session}))
-	if err != nil {
-		return "", err
-	}
-	turns := res.Msg.GetTurns()
-	if len(turns) == 0 {
-		return "", nil
-	}
-	return turns[len(turns)-1].GetExecutionId(), nil
+	return true
 }

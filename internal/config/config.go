@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,6 +74,9 @@ func reason(err error) string {
 func Listen(flag string) (string, error) {
 	addr := firstOf(flag, os.Getenv(EnvListen), DefaultListen)
 	host, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
 	if err != nil {
 		return "", fault.New(fault.InvalidArgument, "BAD_ADDRESS", "%q is no address to listen on: write host:port, such as %s or :0", addr, DefaultListen)
 	}
@@ -98,7 +102,8 @@ type ServerFile struct {
 	StartedAt time.Time `json:"startedAt"`
 }
 
-const serverFile = "server.json"
+// ServerFileName is the server file below the data folder.
+const ServerFileName = "server.json"
 
 // WriteServer replaces the data folder's server.json.
 func WriteServer(dir string, s ServerFile) error {
@@ -106,22 +111,22 @@ func WriteServer(dir string, s ServerFile) error {
 	if err != nil {
 		return err
 	}
-	tmp := filepath.Join(dir, "."+serverFile+".tmp")
+	tmp := filepath.Join(dir, "."+ServerFileName+".tmp")
 	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
 		return dataFault(dir, err)
 	}
-	return os.Rename(tmp, filepath.Join(dir, serverFile))
+	return os.Rename(tmp, filepath.Join(dir, ServerFileName))
 }
 
 // ReadServer reads it; fs.ErrNotExist when no server ran or the last one ended well.
 func ReadServer(dir string) (ServerFile, error) {
 	var s ServerFile
-	data, err := os.ReadFile(filepath.Join(dir, serverFile))
+	data, err := os.ReadFile(filepath.Join(dir, ServerFileName))
 	if err != nil {
 		return s, err
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("%s: %w", filepath.Join(dir, serverFile), err)
+		return s, fmt.Errorf("%s: %w", filepath.Join(dir, ServerFileName), err)
 	}
 	return s, nil
 }
@@ -132,7 +137,7 @@ func RemoveServer(dir, bootID string) error {
 	if err != nil || s.BootID != bootID {
 		return nil
 	}
-	return os.Remove(filepath.Join(dir, serverFile))
+	return os.Remove(filepath.Join(dir, ServerFileName))
 }
 
 // Key reads a key of this installation, 32 random bytes in a file that only its

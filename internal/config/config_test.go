@@ -13,16 +13,21 @@ import (
 
 func TestOnlyLoopbackIsListenedOn(t *testing.T) {
 	for in, want := range map[string]string{
-		"":               config.DefaultListen,
-		":0":             "127.0.0.1:0",
-		"127.0.0.1:1":    "127.0.0.1:1",
-		"[::1]:9":        "[::1]:9",
-		"localhost:9":    "localhost:9",
-		"0.0.0.0:7234":   "",
-		"10.0.0.1:7234":  "",
-		"[::]:7234":      "",
-		"example.com:80": "",
-		"7234":           "",
+		"":                config.DefaultListen,
+		":0":              "127.0.0.1:0",
+		"127.0.0.1:1":     "127.0.0.1:1",
+		"[::1]:9":         "[::1]:9",
+		"localhost:9":     "localhost:9",
+		"0.0.0.0:7234":    "",
+		"10.0.0.1:7234":   "",
+		"[::]:7234":       "",
+		"example.com:80":  "",
+		"7234":            "",
+		"127.0.0.1:http":  "",
+		"127.0.0.1:":      "",
+		"127.0.0.1:-1":    "",
+		"127.0.0.1:7e4":   "",
+		"127.0.0.1:70000": "",
 	} {
 		t.Setenv(config.EnvListen, "")
 		got, err := config.Listen(in)
@@ -59,6 +64,36 @@ func TestALockedFolderNamesItsHolder(t *testing.T) {
 	if err := again.Release(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestAskingForTheHolderKeepsNobodyOut(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lock, err := config.Acquire(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		for range 2000 {
+			config.Holder(dir)
+		}
+	}()
+	for range 50 {
+		lock, err := config.Acquire(dir)
+		if err != nil {
+			t.Errorf("the folder is free: %v", err)
+			break
+		}
+		if err := lock.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	<-asked
 }
 
 func TestAKeyIsMadeOnceAndDamageIsSeen(t *testing.T) {

@@ -1,11 +1,14 @@
 package config
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -18,12 +21,18 @@ const lockFile = "lock"
 // the process ends, however it ends.
 type Lock struct{ file *flock.Flock }
 
+// patience is how long Acquire tries. Holder takes the lock for a moment to see
+// whether it is free, and that is no reason to give up.
+const patience = 250 * time.Millisecond
+
 // Acquire takes the data folder's lock, or says who holds it.
 func Acquire(dir string) (*Lock, error) {
 	path := filepath.Join(dir, lockFile)
 	f := flock.New(path)
-	ok, err := f.TryLock()
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	ok, err := f.TryLockContext(ctx, 10*time.Millisecond)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, dataFault(dir, err)
 	}
 	if !ok {
@@ -47,8 +56,8 @@ func Holder(dir string) int {
 		return 0
 	}
 	f := flock.New(path)
+	defer func() { _ = f.Close() }()
 	if ok, err := f.TryRLock(); err != nil || ok {
-		_ = f.Unlock()
 		return 0
 	}
 	data, _ := os.ReadFile(path)

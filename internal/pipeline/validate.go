@@ -43,7 +43,7 @@ func (v *Validator) Validate(m proto.Message) error {
 		f.Violations = append(f.Violations, fault.Violation{
 			Field: protovalidate.FieldPathString(violation.Proto.GetField()),
 			Rule:  violation.Proto.GetRuleId(),
-			Text:  violation.Proto.GetMessage(),
+			Text:  words(violation),
 		})
 	}
 	if len(f.Violations) > 0 {

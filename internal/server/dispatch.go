@@ -105,6 +105,9 @@ func (d *Dispatcher) InProcess(ctx context.Context, procedure string, req proto.
 }
 
 func (d *Dispatcher) begin(_ context.Context, procedure string, req proto.Message, caller identity.Caller) (*pipeline.Request, pipeline.Verb, error) {
+	if f := unreadable(req); f != nil {
+		return nil, pipeline.Verb{}, f
+	}
 	v, ok := d.verbs[procedure]
 	if !ok {
 		return nil, v, fault.New(fault.Unimplemented, "NOT_BUILT", "%s is not built yet", procedure)
@@ -118,6 +121,9 @@ func (d *Dispatcher) begin(_ context.Context, procedure string, req proto.Messag
 func (d *Dispatcher) identify(ctx context.Context, procedure string, header http.Header) (identity.Caller, error) {
 	if d.verbs[procedure].Public {
 		return identity.Caller{ID: "anonymous"}, nil
+	}
+	if known := identity.From(ctx); known.ID != "" { // withToken asked before the body was read
+		return known, nil
 	}
 	return identity.Verify(ctx, d.verifiers, bearer(header))
 }

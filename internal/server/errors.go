@@ -33,7 +33,7 @@ func (d *Dispatcher) toWire(ctx context.Context, procedure string, err error) er
 	}
 	f := fault.From(err)
 	errorID := id.New("err")
-	level := d.log.DebugContext
+	level := d.log.InfoContext
 	if f.Code == fault.Internal || f.Code == fault.Unavailable {
 		level = d.log.ErrorContext
 	}
@@ -82,28 +82,23 @@ var httpStatus = map[connect.Code]int{
 	connect.CodeUnavailable: 503, connect.CodeUnauthenticated: 401,
 }
 
-// writeError answers plain HTTP requests, those of no RPC, in the form that the
-// REST paths use.
-func writeError(w http.ResponseWriter, err error) {
-	e := new(connect.Error)
-	if !errors.As(err, &e) {
+// refuse answers a plain HTTP request, one of no RPC, in the form that the REST
+// paths use, and logs it as all errors are.
+func (d *Dispatcher) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	d.refuseWith(w, r, 0, err)
+}
+
+// refuseWith is refuse with a status of its own; 0 is that of the code.
+func (d *Dispatcher) refuseWith(w http.ResponseWriter, r *http.Request, status int, err error) {
+	var e *connect.Error
+	if !errors.As(err, &e) && !errors.As(d.toWire(r.Context(), r.URL.Path, err), &e) {
 		e = wireError(fault.From(err), id.New("err"))
 	}
-	status, ok := httpStatus[e.Code()]
-	if !ok {
+	if status == 0 {
 		status = http.StatusInternalServerError
-	}
-	body := map[string]any{"code": int(e.Code()), "message": e.Message()}
-	var details []json.RawMessage
-	for _, d := range e.Details() {
-		if m, derr := d.Value(); derr == nil {
-			if data, jerr := anyJSON(m); jerr == nil {
-				details = append(details, data)
-			}
+		if known, ok := httpStatus[e.Code()]; ok {
+			status = known
 		}
-	}
-	if details != nil {
-		body["details"] = details
 	}
 	w.Header().Set("Content-Type", "application/json")
 	for k, v := range e.Meta() {
@@ -112,5 +107,30 @@ func writeError(w http.ResponseWriter, err error) {
 		}
 	}
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
+	_, _ = w.Write(append(errorJSON(e), '\n'))
+}
+
+// errorJSON is an error in the form that the REST paths use, on one line.
+func errorJSON(err error) []byte {
+	var e *connect.Error
+	if !errors.As(err, &e) {
+		e = wireError(fault.From(err), id.New("err"))
+	}
+	body := map[string]any{"code": int(e.Code()), "message": e.Message()}
+	var details []json.RawMessage
+	for _, detail := range e.Details() {
+		if m, derr := detail.Value(); derr == nil {
+			if data, jerr := anyJSON(m); jerr == nil {
+				details = append(details, data)
+			}
+		}
+	}
+	if details != nil {
+		body["details"] = details
+	}
+	data, merr := json.Marshal(body)
+	if merr != nil {
+		return []byte("{}") // numbers and texts always encode
+	}
+	return data
 }

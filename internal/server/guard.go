@@ -12,14 +12,14 @@ import (
 // guard keeps foreign web pages away from a port on this machine: the Host must
 // name this machine, an Origin must be the port's own, and nothing larger than
 // maxBody is read.
-func guard(next http.Handler) http.Handler {
+func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !loopbackHost(r.Host) {
-			writeError(w, fault.New(fault.PermissionDenied, "HOST_REFUSED", "the Host %q does not name this machine; call 127.0.0.1 or localhost", r.Host))
+			s.opt.Dispatcher.refuse(w, r, fault.New(fault.PermissionDenied, "HOST_REFUSED", "the Host %q does not name this machine; call 127.0.0.1 or localhost", r.Host))
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" && !sameOrigin(origin, r.Host) {
-			writeError(w, fault.New(fault.PermissionDenied, "ORIGIN_REFUSED", "the Origin %q is not this server's own", origin))
+			s.opt.Dispatcher.refuse(w, r, fault.New(fault.PermissionDenied, "ORIGIN_REFUSED", "the Origin %q is not this server's own", origin))
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -45,6 +45,6 @@ func sameOrigin(origin, host string) bool {
 	return err == nil && u.Scheme == "http" && strings.EqualFold(u.Host, host)
 }
 
-func notFound(w http.ResponseWriter, r *http.Request) {
-	writeError(w, fault.New(fault.NotFound, "NO_SUCH_PATH", "nothing answers %s %s; the paths are in docs/reference and in the OpenAPI file", r.Method, r.URL.Path))
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	s.opt.Dispatcher.refuse(w, r, fault.New(fault.NotFound, "NO_SUCH_PATH", "nothing answers %s %s; the paths are in docs/reference and in the OpenAPI file", r.Method, r.URL.Path))
 }

@@ -55,35 +55,43 @@ func New(o Options) (*Server, error) {
 		path, h := mount(reflector)
 		mux.Handle(path, s.withToken(h))
 	}
-	rest, err := restHandler(mux, services)
+	rest, err := s.restHandler(mux, services)
 	if err != nil {
 		return nil, err
 	}
 	mux.Handle("/v1/", rest)
-	mux.Handle("GET /v1/sessions/{session}/events/stream", stream.Handler(o.Dispatcher.Stream, writeError))
+	mux.Handle("GET /v1/sessions/{session}/events/stream", stream.Handler(o.Dispatcher.Stream, o.Dispatcher.refuse, errorJSON))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", s.ready)
-	mux.HandleFunc("/", notFound)
+	mux.HandleFunc("/", s.notFound)
 
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
+	quiet := &silent{}
 	s.http = &http.Server{
-		Handler: guard(mux), Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ConnState: quiet.note,
+		Handler:   s.guard(mux), Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1000},
 	}
+	s.http.RegisterOnShutdown(quiet.close)
 	return s, nil
 }
 
 // rpc mounts every method of the contract and answers the services' names.
 func (s *Server) rpc(mux *http.ServeMux) []string {
 	opts := []connect.HandlerOption{
-		connect.WithCodec(strictJSON{"json"}), connect.WithCodec(strictJSON{"json; charset=utf-8"}), connect.WithReadMaxBytes(maxBody),
+		connect.WithCodec(strictBinary{}), connect.WithCodec(strictJSON{"json"}), connect.WithCodec(strictJSON{"json; charset=utf-8"}),
+		connect.WithReadMaxBytes(maxBody),
 	}
 	var services []string
 	for _, m := range rpc.Methods {
-		mux.Handle(m.Procedure, m.Handler(s.opt.Dispatcher, opts...))
+		h := m.Handler(s.opt.Dispatcher, opts...)
+		if !m.Public {
+			h = s.withToken(h)
+		}
+		mux.Handle(m.Procedure, h)
 		if name := string(m.Service); len(services) == 0 || services[len(services)-1] != name {
 			services = append(services, name)
 		}
@@ -91,14 +99,15 @@ func (s *Server) rpc(mux *http.ServeMux) []string {
 	return services
 }
 
-// withToken asks for a token where no verb does.
+// withToken asks who calls before anything of the body is read.
 func (s *Server) withToken(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := identity.Verify(r.Context(), s.opt.Dispatcher.verifiers, bearer(r.Header)); err != nil {
+		caller, err := identity.Verify(r.Context(), s.opt.Dispatcher.verifiers, bearer(r.Header))
+		if err != nil {
 			_ = connect.NewErrorWriter().Write(w, r, s.opt.Dispatcher.toWire(r.Context(), r.URL.Path, err))
 			return
 		}
-		h.ServeHTTP(w, r)
+		h.ServeHTTP(w, r.WithContext(identity.With(r.Context(), caller)))
 	})
 }
 

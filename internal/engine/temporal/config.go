@@ -74,16 +74,15 @@ func database(path string, boot int64) *config.SQL {
 }
 
 // serverConfig is the static configuration of the embedded server.
-func serverConfig(mainPath, visibilityPath string, p ports) *config.Config {
-	boot := opened.Add(1)
+func serverConfig(path string, p ports) *config.Config {
 	c := &config.Config{
 		Persistence: config.Persistence{
 			DefaultStore:     "main",
-			VisibilityStore:  "visibility",
+			VisibilityStore:  visibilityName,
 			NumHistoryShards: shards,
 			DataStores: map[string]config.DataStore{
-				"main":       {SQL: database(mainPath, boot)},
-				"visibility": {SQL: database(visibilityPath, boot)},
+				"main":         {SQL: database(path, opened.Add(1))},
+				visibilityName: {CustomDataStoreConfig: &config.CustomDatastoreConfig{Name: visibilityName, IndexName: visibilityName}},
 			},
 		},
 		ClusterMetadata:     onlyCluster(),
@@ -163,23 +162,21 @@ func dynamicSettings() dynamicconfig.StaticClient {
 	}
 }
 
-// createFiles makes both files with their schema and the namespace. Histories of
-// closed runs are of use to nobody but a person who looks for a fault: a day.
-func createFiles(mainPath, visibilityPath string) error {
-	boot := opened.Add(1)
-	for _, path := range []string{mainPath, visibilityPath} {
-		if err := sqliteschema.SetupSchema(database(path, boot)); err != nil {
-			return fmt.Errorf("engine: make %s: %w", path, err)
-		}
-		if err := os.Chmod(path, 0o600); err != nil {
-			return fmt.Errorf("engine: protect %s: %w", path, err)
-		}
+// createFile makes the file with its schema and the namespace. Histories of closed
+// runs are of use to nobody but a person who looks for a fault: a day.
+func createFile(path string) error {
+	c := database(path, opened.Add(1))
+	if err := sqliteschema.SetupSchema(c); err != nil {
+		return fmt.Errorf("engine: make the file: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return fmt.Errorf("engine: protect the file: %w", err)
 	}
 	ns, err := sqliteschema.NewNamespaceConfig(clusterName, namespace, false, nil)
 	if err != nil {
 		return fmt.Errorf("engine: describe the namespace: %w", err)
 	}
-	if err := sqliteschema.CreateNamespaces(database(mainPath, boot), ns); err != nil {
+	if err := sqliteschema.CreateNamespaces(c, ns); err != nil {
 		return fmt.Errorf("engine: make the namespace: %w", err)
 	}
 	return nil

@@ -42,7 +42,7 @@ func startEmbedded(ctx context.Context, f *folder) (*embedded, error) {
 		names = append(names, string(s))
 	}
 	options := []temporal.ServerOption{
-		temporal.WithConfig(serverConfig(f.path(mainFile), f.path(visibilityFile), p)),
+		temporal.WithConfig(serverConfig(f.path(mainFile), p)),
 		temporal.ForServices(names),
 		temporal.WithStaticHosts(p.hosts()),
 		temporal.WithDynamicConfigClient(dynamicSettings()),
@@ -52,6 +52,7 @@ func startEmbedded(ctx context.Context, f *folder) (*embedded, error) {
 		temporal.WithAuthorizer(e.key),
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return e.key }),
 		temporal.WithTLSConfigFactory(tls),
+		temporal.WithCustomVisibilityStoreFactory(blind{}),
 	}
 	if err := e.start(ctx, options); err != nil {
 		return nil, err

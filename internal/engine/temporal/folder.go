@@ -28,31 +28,24 @@ type folder struct {
 
 // mark says what the files in a folder are. It is written when they are complete.
 type mark struct {
-	ID         string `json:"id"`
-	Server     string `json:"server"`
-	Schema     string `json:"schema"`
-	Visibility string `json:"visibility"`
-	Layout     int    `json:"layout"` // of this package, raised when its settings do not fit older files
+	ID     string `json:"id"`
+	Server string `json:"server"`
+	Schema string `json:"schema"`
+	Layout int    `json:"layout"` // of this package, raised when its settings do not fit older files
 }
 
 const (
-	mainFile       = "engine.db"
-	visibilityFile = "engine_visibility.db"
-	markFile       = "engine.json"
-	lockFile       = "engine.lock"
-	layout         = 1
+	mainFile = "engine.db"
+	markFile = "engine.json"
+	lockFile = "engine.lock"
+	layout   = 1
 )
 
 // errInUse says that another process works on the folder.
 var errInUse = errors.New("engine: another process uses the folder")
 
 func currentMark() mark {
-	return mark{
-		Server:     headers.ServerVersion,
-		Schema:     sqliteschema.Version,
-		Visibility: sqliteschema.VisibilityVersion,
-		Layout:     layout,
-	}
+	return mark{Server: headers.ServerVersion, Schema: sqliteschema.Version, Layout: layout}
 }
 
 // openFolder locks the folder, sets aside what it cannot use and makes what is
@@ -122,10 +115,8 @@ func (f *folder) unusable() error {
 	if found != want {
 		return fmt.Errorf("it was made by server %s with schema %s", found.Server, found.Schema)
 	}
-	for _, name := range []string{mainFile, visibilityFile} {
-		if err := damage(f.path(name)); err != nil {
-			return fmt.Errorf("%s is damaged: %w", name, err)
-		}
+	if err := damage(f.path(mainFile)); err != nil {
+		return fmt.Errorf("it is damaged: %w", err)
 	}
 	f.mark = found
 	return nil
@@ -135,20 +126,18 @@ func (f *folder) unusable() error {
 func (f *folder) setAside(why error) error {
 	suffix := ".aside-" + time.Now().UTC().Format("20060102T150405.000000000Z")
 	f.log.Warn("engine files set aside and rebuilt", "why", why, "folder", f.dir, "suffix", suffix)
-	for _, name := range []string{markFile, mainFile, visibilityFile} {
-		for _, part := range []string{"", "-wal", "-shm"} {
-			from := f.path(name + part)
-			if err := os.Rename(from, from+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("engine: set the files aside: %w", err)
-			}
+	for _, name := range []string{markFile, mainFile, mainFile + "-wal", mainFile + "-shm"} {
+		from := f.path(name)
+		if err := os.Rename(from, from+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("engine: set the files aside: %w", err)
 		}
 	}
 	return nil
 }
 
-// create makes files with their schema and then marks them.
+// create makes the file with its schema and then marks it.
 func (f *folder) create() error {
-	if err := createFiles(f.path(mainFile), f.path(visibilityFile)); err != nil {
+	if err := createFile(f.path(mainFile)); err != nil {
 		return err
 	}
 	m := currentMark()
@@ -159,10 +148,10 @@ func (f *folder) create() error {
 	}
 	next := f.path(markFile + ".next")
 	if err := os.WriteFile(next, raw, 0o600); err != nil {
-		return fmt.Errorf("engine: mark the files: %w", err)
+		return fmt.Errorf("engine: mark the file: %w", err)
 	}
 	if err := os.Rename(next, f.path(markFile)); err != nil {
-		return fmt.Errorf("engine: mark the files: %w", err)
+		return fmt.Errorf("engine: mark the file: %w", err)
 	}
 	f.mark = m
 	return nil

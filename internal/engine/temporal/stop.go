@@ -15,7 +15,7 @@ const closeTimeout = 2 * time.Second
 
 // Stop ends attempts, worker and server and lets another process have the folder.
 // It may be called more than once. The server's library keeps some goroutines and
-// its two file handles until the process ends.
+// the handle of its file until the process ends.
 func (d *driver) Stop(ctx context.Context) error { return d.end(ctx, engine.ErrStopping) }
 
 func (d *driver) end(ctx context.Context, cause error) error {

@@ -192,13 +192,13 @@ func TestUnusableFilesAreSetAside(t *testing.T) {
 		}
 	}
 	tests := map[string]func(t *testing.T, dir string){
-		"another version": write(markFile, `{"id":"eng_old","server":"1.0.0","schema":"0.1","visibility":"0.1","layout":1}`),
+		"another version": write(markFile, `{"id":"eng_old","server":"1.0.0","schema":"0.1","layout":1}`),
 		"no mark":         func(t *testing.T, dir string) { remove(t, filepath.Join(dir, markFile)) },
 		"mark of nothing": write(markFile, "{"),
 		"no main file":    func(t *testing.T, dir string) { remove(t, filepath.Join(dir, mainFile)) },
 		"not a database":  write(mainFile, "this is no database, it is a text that is long enough to be looked at as one"),
 		"damaged pages":   scribble,
-		"empty":           write(visibilityFile, ""),
+		"empty":           write(mainFile, ""),
 	}
 	for name, spoil := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -207,10 +207,8 @@ func TestUnusableFilesAreSetAside(t *testing.T) {
 			first := open(t, dir)
 			before := first.ID()
 			halt(t, first)
-			for _, name := range []string{mainFile, visibilityFile} { // else changes that are logged there repair the files
-				_ = os.Remove(filepath.Join(dir, name+"-wal"))
-				_ = os.Remove(filepath.Join(dir, name+"-shm"))
-			}
+			_ = os.Remove(filepath.Join(dir, mainFile+"-wal")) // else the changes that are logged there repair the file
+			_ = os.Remove(filepath.Join(dir, mainFile+"-shm"))
 			spoil(t, dir)
 
 			log := newRecord()

@@ -2,14 +2,20 @@ package session
 
 import (
 	"context"
+	"slices"
+	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	"github.com/cadre-dev/cadre/internal/authz"
+	"github.com/cadre-dev/cadre/internal/event"
 	"github.com/cadre-dev/cadre/internal/eventlog"
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/id"
+	"github.com/cadre-dev/cadre/internal/near"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/resource"
 )
@@ -18,14 +24,13 @@ import (
 func loadSession(d pipeline.Deps) pipeline.Step {
 	return pipeline.Step{Name: "load", Do: func(ctx context.Context, r *pipeline.Request) error {
 		m := r.Message.ProtoReflect()
-		ref, err := resource.ParseRef(sessionKind, m.Get(m.Descriptor().Fields().ByName(protoreflect.Name("session_id"))).String(), "")
-		if err != nil {
-			return err
+		session := m.Get(m.Descriptor().Fields().ByName(protoreflect.Name("session_id"))).String()
+		if id.Prefix(session) != resource.Meta(sessionKind).GetPrefix() {
+			return fault.New(fault.InvalidArgument, "BAD_REFERENCE", "%q is no session's id: one begins with %s_, and `cadre sessions` lists them",
+				session, resource.Meta(sessionKind).GetPrefix())
 		}
-		if ref.ID == "" {
-			return resource.NotFound(sessionKind, ref.Slug)
-		}
-		if r.Row, err = d.Store.Get(ctx, sessionKind, ref.ID); err != nil {
+		var err error
+		if r.Row, err = d.Store.Get(ctx, sessionKind, session); err != nil {
 			return err
 		}
 		r.Org = r.Row.Org
@@ -42,13 +47,29 @@ func transcript(d pipeline.Deps) pipeline.Step {
 	}}
 }
 
-// filterOf reads a filter of the contract.
-func filterOf(f *sessionv1.EventFilter) eventlog.Filter {
+// filterOf reads a filter of the contract. A type that no event has, or a family
+// without members, is a slip of the pen: it would let nothing through for ever.
+func filterOf(f *sessionv1.EventFilter) (eventlog.Filter, error) {
 	out := eventlog.Filter{Types: f.GetTypes(), DurableOnly: f.GetDurableOnly(), Tree: f.GetTree(), MaxDepth: -1}
 	if f != nil && f.MaxDepth != nil {
 		out.MaxDepth = f.GetMaxDepth()
 	}
-	return out
+	for i, want := range out.Types {
+		if !knownType(want) {
+			bad := fault.New(fault.InvalidArgument, "UNKNOWN_EVENT_TYPE", "no event has the type %q; write a name such as turn.completed, or a family such as agent.tool.*.%s",
+				want, near.Hint(want, event.Types()))
+			bad.Violations = []fault.Violation{{Field: "filter.types[" + strconv.Itoa(i) + "]", Rule: "event.type.known", Text: "must be the type of an event, or a family of types"}}
+			return out, bad
+		}
+	}
+	return out, nil
+}
+
+func knownType(want string) bool {
+	family, isFamily := strings.CutSuffix(want, "*")
+	return slices.ContainsFunc(event.Types(), func(name string) bool {
+		return name == want || isFamily && strings.HasSuffix(family, ".") && strings.HasPrefix(name, family)
+	})
 }
 
 // defaultEvents is how many events a page has when the caller does not say.
@@ -61,7 +82,11 @@ func listEvents(d pipeline.Deps) pipeline.Step {
 		if limit == 0 {
 			limit = defaultEvents
 		}
-		page, err := d.Log.Page(ctx, r.Row.ID, in.GetAfter(), limit, filterOf(in.GetFilter()))
+		filter, err := filterOf(in.GetFilter())
+		if err != nil {
+			return err
+		}
+		page, err := d.Log.Page(ctx, r.Row.ID, in.GetAfter(), limit, filter)
 		r.Answer = &sessionv1.ListEventsResponse{Events: page.Events, Next: page.Next}
 		return err
 	}}
@@ -71,7 +96,11 @@ func listEvents(d pipeline.Deps) pipeline.Step {
 func checkCursor() pipeline.Step {
 	return pipeline.Step{Name: "check cursor", Do: func(_ context.Context, r *pipeline.Request) error {
 		in := r.Message.(*sessionv1.SubscribeEventsRequest)
-		_, err := filterOf(in.GetFilter()).Parse(in.GetAfter())
+		filter, err := filterOf(in.GetFilter())
+		if err != nil {
+			return err
+		}
+		_, err = filter.Parse(in.GetAfter())
 		return err
 	}}
 }
@@ -81,8 +110,12 @@ func checkCursor() pipeline.Step {
 func stream(d pipeline.Deps) func(context.Context, *pipeline.Request, func(proto.Message) error) error {
 	return func(ctx context.Context, r *pipeline.Request, send func(proto.Message) error) error {
 		in := r.Message.(*sessionv1.SubscribeEventsRequest)
+		filter, err := filterOf(in.GetFilter())
+		if err != nil {
+			return err
+		}
 		frames, err := d.Log.Subscribe(ctx, eventlog.Subscription{
-			Session: r.Row.ID, After: in.GetAfter(), Filter: filterOf(in.GetFilter()),
+			Session: r.Row.ID, After: in.GetAfter(), Filter: filter,
 			Recheck: func(ctx context.Context) error {
 				return authz.Require(ctx, d.Authz, authz.Question{Caller: r.Caller, Permission: "view", Kind: sessionKind, Org: r.Row.Org, ID: r.Row.ID})
 			},

@@ -8,7 +8,9 @@
 package stream
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -32,12 +34,13 @@ const writeStall = 30 * time.Second
 type Dispatch func(ctx context.Context, procedure string, req proto.Message, send func(proto.Message) error, header http.Header) error
 
 // Handler serves GET /v1/sessions/{session}/events/stream. fail writes an error
-// that comes before the first frame.
-func Handler(dispatch Dispatch, fail func(http.ResponseWriter, error)) http.Handler {
+// that comes before the first frame; encode gives one that comes later its form,
+// on one line.
+func Handler(dispatch Dispatch, fail func(http.ResponseWriter, *http.Request, error), encode func(error) []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		req, err := request(r)
 		if err != nil {
-			fail(w, err)
+			fail(w, r, err)
 			return
 		}
 		out := &writer{w: w, ctl: http.NewResponseController(w)}
@@ -47,9 +50,9 @@ func Handler(dispatch Dispatch, fail func(http.ResponseWriter, error)) http.Hand
 		switch {
 		case err == nil:
 		case !out.begun:
-			fail(w, err)
+			fail(w, r, err)
 		default:
-			_ = out.fault(err)
+			_ = out.raw("event: error\ndata: " + string(encode(err)) + "\n\n")
 		}
 	})
 }
@@ -133,12 +136,16 @@ func (s *writer) write(id, event string, m proto.Message) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
+	var b bytes.Buffer
 	if id != "" {
 		b.WriteString("id: " + id + "\n")
 	}
 	b.WriteString("event: " + event + "\ndata: ")
-	b.Write(data) // protojson writes no line breaks
+	// Each build of protojson puts other blanks between fields; a frame is the same
+	// bytes whoever wrote it.
+	if err := json.Compact(&b, data); err != nil {
+		return err
+	}
 	b.WriteString("\n\n")
 	return s.raw(b.String())
 }
@@ -152,9 +159,4 @@ func (s *writer) raw(text string) error {
 		return err
 	}
 	return s.ctl.Flush()
-}
-
-// fault tells a client, in the stream itself, why it ends.
-func (s *writer) fault(err error) error {
-	return s.raw("event: error\ndata: " + strconv.Quote(err.Error()) + "\n\n")
 }

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/config"
+	"github.com/cadre-dev/cadre/internal/fault"
+)
+
+func checkServer(dir string, pid int) Finding {
+	s, err := config.ReadServer(dir)
+	switch {
+	case pid > 0 && err == nil:
+		return Finding{"server", true, fmt.Sprintf("runs as process %d at %s", pid, s.URL), ""}
+	case pid > 0:
+		return Finding{"server", false, fmt.Sprintf("process %d holds the folder and has not said where it listens", pid), "wait until it is ready; `cadre logs` says what it does"}
+	case err == nil:
+		return Finding{"server", false, fmt.Sprintf("process %d ended without an orderly stop; its turns wait", s.PID), "start it again with `cadre up -d`: they go on where they were"}
+	}
+	return Finding{"server", true, "does not run", ""}
+}
+
+// checkAddress tries whether a server could listen where the next one will.
+func checkAddress(ctx context.Context) Finding {
+	addr, err := config.Listen("")
+	if err != nil {
+		return Finding{"address", false, fault.From(err).Message, "correct " + config.EnvListen}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return Finding{"address", false, addr + " is taken by " + whoAnswers(addr), "end that, or choose another address with --listen or " + config.EnvListen}
+	case err != nil:
+		return Finding{"address", false, fmt.Sprintf("%s cannot be listened on: %v", addr, err), "choose another address with --listen or " + config.EnvListen}
+	}
+	_ = l.Close()
+	return Finding{"address", true, addr + " is free", ""}
+}
+
+// healthTime bounds how long a server may take to say how it is.
+const healthTime = 5 * time.Second
+
+// checkHealth asks the running server how it is.
+func checkHealth(ctx context.Context, dir string) Finding {
+	s, err := config.ReadServer(dir)
+	if err != nil {
+		return Finding{"health", true, "not asked: the server does not listen yet", ""}
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/readyz", nil)
+	if err != nil {
+		return Finding{"health", false, err.Error(), "restart the server: its server.json is damaged"}
+	}
+	res, err := (&http.Client{}).Do(req)
+	if err != nil {
+		return Finding{"health", false, "the server does not answer at " + s.URL, "look into `cadre logs`; `cadre down` and `cadre up -d` restart it, and no turn is lost"}
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	said := strings.Join(strings.Split(strings.TrimSpace(string(text)), "\n"), "; ")
+	if err != nil || said != "ok" {
+		return Finding{"health", false, said, "inputs are accepted and wait; `cadre logs` says more"}
+	}
+	return Finding{"health", true, "ok", ""}
+}
