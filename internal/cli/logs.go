@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,10 +26,12 @@ func (c *app) logsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.tail(cmd.Context(), filepath.Join(dir, telemetry.LogFile), lines, follow)
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return c.tail(ctx, filepath.Join(dir, telemetry.LogFile), lines, follow)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as lines come")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as lines come, until Ctrl-C")
 	cmd.Flags().IntVarP(&lines, "lines", "n", 100, "how many of the newest lines to show")
 	return cmd
 }

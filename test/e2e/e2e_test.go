@@ -33,7 +33,7 @@ func shared(t *testing.T) *built.Server {
 	t.Helper()
 	binary := built.Binary(t)
 	started.Do(func() {
-		dir, err := os.MkdirTemp("", "cadre-e2e-*")
+		dir, err := os.MkdirTemp("", "cadre-e2e-*") //nolint:usetesting // the folder outlives this test: the others use its server too
 		if err != nil {
 			started.err = err
 			return

@@ -175,41 +175,58 @@ func eventNames(all []frame) []string {
 	return names
 }
 
+// reconnects is how often the reader below is cut off.
+const reconnects = 50
+
 // quality.md, Reliability 1, in small
 func TestReconnectsSeeEveryEventOnceAndInOrder(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
 	session := talk(t, s, "reconnected")
+	const turns = 3
+	for range turns - 1 {
+		if _, err := s.Sessions().SendMessage(t.Context(), connect.NewRequest(&sessionv1.SendMessageRequest{SessionId: session, Message: "more"})); err != nil {
+			t.Fatal(err)
+		}
+	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	var seen []frame
 	last := ""
-	for range 50 {
+	for range reconnects {
 		st := open(t, s, session, "", last)
-		for range 1 + random.IntN(3) {
+		for n := 1 + random.IntN(2); n > 0; {
 			f, ok := st.next()
-			for ok && f.id == "" {
-				f, ok = st.next()
+			if !ok {
+				t.Fatalf("the stream ended after %d frames", len(seen))
 			}
-			if !ok || len(seen) > 0 && seen[len(seen)-1].event == "turn.completed" {
-				break
+			if f.id != "" {
+				seen, last = append(seen, f), f.id
+				n--
 			}
-			seen = append(seen, f)
-			last = f.id
 		}
 		st.close()
-		if n := len(seen); n > 0 && seen[n-1].event == "turn.completed" {
-			break
+		if ends(seen) == turns {
+			t.Fatalf("the log has too few events to be cut off %d times", reconnects)
 		}
 	}
-	if n := len(seen); n == 0 || seen[n-1].event != "turn.completed" {
-		seen = append(seen, durable(open(t, s, session, "", last).until(t, "turn.completed", 1))...)
-	}
-	want := durable(open(t, s, session, "", "").until(t, "turn.completed", 1))
+	seen = append(seen, durable(open(t, s, session, "", last).until(t, "turn.completed", turns-ends(seen)))...)
+	want := durable(open(t, s, session, "", "").until(t, "turn.completed", turns))
 	if !slices.Equal(seen, want) {
 		t.Errorf("over reconnects %d frames came, of a log of %d:\n%v\n%v", len(seen), len(want), eventNames(seen), eventNames(want))
 	}
+}
+
+// ends counts the turns that have ended.
+func ends(frames []frame) int {
+	n := 0
+	for _, f := range frames {
+		if f.event == "turn.completed" {
+			n++
+		}
+	}
+	return n
 }
 
 func TestConnectStreamsWhatServerSentEventsDo(t *testing.T) {

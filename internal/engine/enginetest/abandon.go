@@ -62,7 +62,7 @@ func testKilledEngineContinues(t *testing.T, f *fixture) {
 	first := f.start(t, l)
 	wake(t, first, l, "a")
 	s := l.await(t, "a", "it runs", func(s state) bool { return s.Running == 1 })
-	second := f.can.Kill(t, first)
+	second := f.can.Kill(t, first, timing)
 	if second.ID() != first.ID() {
 		t.Errorf("the engine's id went from %s to %s over the same files", first.ID(), second.ID())
 	}
@@ -89,7 +89,7 @@ func testKilledEngineKeepsItsTimers(t *testing.T, f *fixture) {
 	first := f.start(t, l)
 	wake(t, first, l, "a")
 	l.await(t, "a", "the first peek", func(s state) bool { return s.PeeksDone == 1 })
-	second := f.can.Kill(t, first)
+	second := f.can.Kill(t, first, timing)
 	after := f.survive(l)
 	f.startOn(t, second, after)
 	after.awaitDone(t, "a")

@@ -13,9 +13,9 @@ import (
 	"github.com/cadre-dev/cadre/internal/engine"
 )
 
-// Timing is what the engines under test should be made with: short waits, and a
-// heartbeat timeout so long that no test can pass by it.
-var Timing = engine.Timing{
+// timing has short waits and a heartbeat timeout so long that no test can pass by
+// it.
+var timing = engine.Timing{
 	Linger:           200 * time.Millisecond,
 	Heartbeat:        100 * time.Millisecond,
 	HeartbeatTimeout: 10 * time.Minute,
@@ -24,7 +24,7 @@ var Timing = engine.Timing{
 
 // Open makes a fresh engine that is not started and knows nothing. It cleans up
 // with t.Cleanup.
-type Open func(t *testing.T) engine.Engine
+type Open func(t *testing.T, timing engine.Timing) engine.Engine
 
 // Capabilities say what a driver can do beyond the common promises. Tests of what
 // is missing are skipped by name.
@@ -33,7 +33,7 @@ type Capabilities struct {
 	Durable bool
 	// Kill ends a started engine as a crash would, without any farewell, and
 	// answers a new one over the same files. Needed when Durable.
-	Kill func(t *testing.T, e engine.Engine) engine.Engine
+	Kill func(t *testing.T, e engine.Engine, timing engine.Timing) engine.Engine
 }
 
 // patience ends a test that waits for what will not happen.
@@ -94,7 +94,7 @@ type fixture struct {
 // the test, when the test did not do that.
 func (f *fixture) start(t *testing.T, l *ledger) engine.Engine {
 	t.Helper()
-	e := f.open(t)
+	e := f.open(t, timing)
 	f.startOn(t, e, l)
 	return e
 }

@@ -95,7 +95,7 @@ func (l *ledger) await(t *testing.T, session, what string, ok func(s state) bool
 func (l *ledger) awaitDone(t *testing.T, session string) state {
 	t.Helper()
 	return l.await(t, session, "all work done and the newest revision peeked at", func(s state) bool {
-		return s.Waiting == 0 && s.Running == 0 && s.PeekedAt == s.Revision && s.Peeks == s.PeeksDone
+		return s.Revision > 0 && s.Waiting == 0 && s.Running == 0 && s.PeekedAt == s.Revision && s.Peeks == s.PeeksDone
 	})
 }
 

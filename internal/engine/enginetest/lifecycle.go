@@ -10,7 +10,7 @@ import (
 )
 
 func testUnavailableBeforeStart(t *testing.T, f *fixture) {
-	e := f.open(t)
+	e := f.open(t, timing)
 	if e.ID() == "" {
 		t.Error("the engine has no id before it starts")
 	}

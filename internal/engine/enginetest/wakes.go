@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/engine"
 )
@@ -129,29 +131,51 @@ func testStalePeekDoesNotClose(t *testing.T, f *fixture) {
 	}
 }
 
+// testManySessionsInParallel has all sessions in a run at the same time. On a busy
+// machine an engine may lose a run that it handed out; it notices by the heartbeat,
+// so that runs report here.
 func testManySessionsInParallel(t *testing.T, f *fixture) {
 	const sessions = 200
 	l := newLedger()
 	together := make(chan struct{})
-	var started sync.WaitGroup
-	started.Add(sessions)
-	l.onRun = func(_ context.Context, a engine.Attempt, n int) error {
-		if n == 1 {
-			started.Done()
+	var started sync.Map
+	var all atomic.Int64
+	l.onRun = func(ctx context.Context, a engine.Attempt, _ int) error {
+		if _, again := started.LoadOrStore(a.Session, true); !again && all.Add(1) == sessions {
+			close(together)
 		}
-		<-together
+		if err := report(ctx, a, together); err != nil {
+			return err
+		}
 		l.settle(a.Session)
 		return nil
 	}
-	e := f.start(t, l)
+	quick := timing
+	quick.HeartbeatTimeout = 5 * time.Second
+	e := f.open(t, quick)
+	f.startOn(t, e, l)
 	for n := range sessions {
 		go wake(t, e, l, fmt.Sprintf("s%d", n))
 	}
-	started.Wait() // all are in a run at the same time
-	close(together)
 	for n := range sessions {
 		if s := l.awaitDone(t, fmt.Sprintf("s%d", n)); s.MostAtOnce != 1 {
 			t.Errorf("session %d: %d runs at once", n, s.MostAtOnce)
+		}
+	}
+}
+
+// report heartbeats until done is closed or the attempt is given up.
+func report(ctx context.Context, a engine.Attempt, done <-chan struct{}) error {
+	beat := time.NewTicker(timing.Heartbeat)
+	defer beat.Stop()
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-beat.C:
+			a.Heartbeat()
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -18,8 +18,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	enginetest.Run(t, func(*testing.T) engine.Engine {
-		return memory.New(memory.Options{Timing: enginetest.Timing, Log: slog.New(slog.DiscardHandler)})
+	enginetest.Run(t, func(_ *testing.T, timing engine.Timing) engine.Engine {
+		return memory.New(memory.Options{Timing: timing, Log: slog.New(slog.DiscardHandler)})
 	}, enginetest.Capabilities{})
 }
 

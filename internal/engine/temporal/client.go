@@ -21,8 +21,9 @@ import (
 const (
 	// taskTimeout is how long a workflow task may be with a worker before the server
 	// hands it out again. A peek that takes longer keeps it alive. After a crash it is
-	// what a session waits for that was just being decided about.
-	taskTimeout = 3 * time.Second
+	// what a session waits for that was just being decided about; on a machine that is
+	// too busy to answer in time, work is done twice.
+	taskTimeout = 4 * time.Second
 
 	openSessions   = 1000 // kept in memory between their tasks; more cost a replay
 	attemptsAtOnce = 500

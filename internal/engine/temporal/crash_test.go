@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/engine"
-	"github.com/cadre-dev/cadre/internal/engine/enginetest"
 )
 
 const (
@@ -47,7 +46,7 @@ func TestChild(t *testing.T) {
 	if dir == "" {
 		t.Skip("it is the child of another test")
 	}
-	d := newDriver(Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Timing: enginetest.Timing})
+	d := newDriver(Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Timing: timing})
 	h := hangs{in: os.Getenv(childHang), called: func(what string) {
 		_, _ = os.Stdout.WriteString("hangs in " + what + "\n")
 	}}
@@ -71,7 +70,7 @@ func TestKilledProcess(t *testing.T) {
 			killChild(t, dir, hang)
 
 			peeked := make(chan time.Time, 100)
-			d := open(t, dir)
+			d := open(t, dir, timing)
 			begin(t, d, peeks(peeked))
 			ready := time.Now()
 			select {

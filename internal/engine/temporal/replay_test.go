@@ -18,7 +18,6 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/cadre-dev/cadre/internal/engine"
-	"github.com/cadre-dev/cadre/internal/engine/enginetest"
 )
 
 var update = flag.Bool("update", false, "record the histories anew; do so only for a shape that was never released")
@@ -117,7 +116,7 @@ func (script) Interrupt(context.Context, string, string) error {
 
 func recordHistory(t *testing.T) {
 	t.Helper()
-	d := newDriver(Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Timing: enginetest.Timing})
+	d := newDriver(Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Timing: timing})
 	t.Cleanup(func() { halt(t, d) })
 	s := script{done: make(chan struct{})}
 	begin(t, d, s)

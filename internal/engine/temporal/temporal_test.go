@@ -54,9 +54,14 @@ func (r *record) String() string {
 	return r.text.String()
 }
 
-func open(t *testing.T, dir string) *driver {
+// timing has short waits; a dead attempt is noticed late.
+var timing = engine.Timing{
+	Linger: 200 * time.Millisecond, Heartbeat: 100 * time.Millisecond, HeartbeatTimeout: 10 * time.Minute, PeekBackoff: 5 * time.Millisecond,
+}
+
+func open(t *testing.T, dir string, timing engine.Timing) *driver {
 	t.Helper()
-	d := newDriver(Options{Dir: dir, Log: slog.New(newRecord()), Timing: enginetest.Timing})
+	d := newDriver(Options{Dir: dir, Log: slog.New(newRecord()), Timing: timing})
 	t.Cleanup(func() { halt(t, d) })
 	return d
 }
@@ -78,18 +83,18 @@ func (d *driver) kill(ctx context.Context) error {
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	enginetest.Run(t, func(t *testing.T) engine.Engine {
+	enginetest.Run(t, func(t *testing.T, timing engine.Timing) engine.Engine {
 		t.Helper()
-		return open(t, t.TempDir())
+		return open(t, t.TempDir(), timing)
 	}, enginetest.Capabilities{
 		Durable: true,
-		Kill: func(t *testing.T, e engine.Engine) engine.Engine {
+		Kill: func(t *testing.T, e engine.Engine, timing engine.Timing) engine.Engine {
 			t.Helper()
 			d := e.(*driver)
 			if err := d.kill(t.Context()); err != nil {
 				t.Fatalf("kill: %v", err)
 			}
-			return open(t, d.dir)
+			return open(t, d.dir, timing)
 		},
 	})
 }
@@ -112,7 +117,7 @@ func begin(t *testing.T, d *driver, h engine.Handlers) {
 
 func TestClientsNeedTheCredential(t *testing.T) {
 	t.Parallel()
-	d := open(t, t.TempDir())
+	d := open(t, t.TempDir(), timing)
 	begin(t, d, idle{})
 	for name, key := range map[string]credential{"none": "", "another": newCredential()} {
 		options := client.Options{HostPort: d.server.address(), Namespace: namespace, Logger: clientLines{newLines(slog.New(slog.DiscardHandler))}}
@@ -137,7 +142,7 @@ func TestClientsNeedTheCredential(t *testing.T) {
 
 func TestInnerServicesNeedTheCertificate(t *testing.T) {
 	t.Parallel()
-	d := open(t, t.TempDir())
+	d := open(t, t.TempDir(), timing)
 	begin(t, d, idle{})
 	for _, service := range []primitives.ServiceName{primitives.HistoryService, primitives.MatchingService} {
 		conn, err := grpc.NewClient(d.server.ports.address(service), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -156,11 +161,11 @@ func TestInnerServicesNeedTheCertificate(t *testing.T) {
 func TestIDOutlivesAStop(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first := open(t, dir)
+	first := open(t, dir, timing)
 	begin(t, first, idle{})
 	want := first.ID()
 	halt(t, first)
-	second := open(t, dir)
+	second := open(t, dir, timing)
 	if got := second.ID(); got != want || got == "" {
 		t.Errorf("the id went from %q to %q", want, got)
 	}
@@ -173,7 +178,7 @@ func TestIDOutlivesAStop(t *testing.T) {
 func TestOneProcessPerFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first, second := open(t, dir), open(t, dir)
+	first, second := open(t, dir, timing), open(t, dir, timing)
 	if first.ID() == "" {
 		t.Fatal("the first engine has no id")
 	}
@@ -204,7 +209,7 @@ func TestUnusableFilesAreSetAside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			first := open(t, dir)
+			first := open(t, dir, timing)
 			before := first.ID()
 			halt(t, first)
 			_ = os.Remove(filepath.Join(dir, mainFile+"-wal")) // else the changes that are logged there repair the file
@@ -212,7 +217,7 @@ func TestUnusableFilesAreSetAside(t *testing.T) {
 			spoil(t, dir)
 
 			log := newRecord()
-			second := newDriver(Options{Dir: dir, Log: slog.New(log), Timing: enginetest.Timing})
+			second := newDriver(Options{Dir: dir, Log: slog.New(log), Timing: timing})
 			t.Cleanup(func() { halt(t, second) })
 			begin(t, second, idle{})
 			if got := second.ID(); got == before || got == "" {
