@@ -118,6 +118,9 @@ func (c *app) list(ctx context.Context, kindWord string, f listFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.limit < 0 {
+		return usage("--limit %d means nothing: write how many to show at most, or leave it out for all", f.limit)
+	}
 	cl, err := c.connect()
 	if err != nil {
 		return err
@@ -195,27 +198,4 @@ func (c *app) showAll(all []proto.Message) error {
 		c.tables(all)
 	}
 	return nil
-}
-
-func (c *app) describeCommand() *cobra.Command {
-	var org string
-	cmd := &cobra.Command{
-		Use: "describe KIND NAME...", Short: "Show everything about resources", ValidArgsFunction: c.complete("Get"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := targets(args, "Get", org)
-			if err != nil {
-				return err
-			}
-			if len(all) == 0 {
-				return usage("cadre describe needs a kind and a name, such as cadre describe agent reviewer")
-			}
-			if c.output == "table" {
-				c.output = "yaml"
-			}
-			return c.get(cmd.Context(), all)
-		},
-	}
-	cmd.Flags().StringVar(&org, "org", "", "organization (default: default)")
-	c.outputFlag(cmd)
-	return cmd
 }

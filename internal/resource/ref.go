@@ -85,7 +85,11 @@ func ParseRef(k Kind, text, org string) (Ref, error) {
 		org, slug = o, s
 	}
 	if !ValidSlug(slug) || !ValidSlug(org) {
-		return Ref{}, refFault(k, text, "expected a slug of [a-z0-9-], `org/slug`, or an id")
+		why := "expected a slug of [a-z0-9-], `org/slug`, or an id"
+		if meant := Slug(body); meant != "" && !strings.ContainsAny(body, "/_") {
+			why += ", such as " + meant
+		}
+		return Ref{}, refFault(k, text, why)
 	}
 	if meta.GetPrefix() == "" {
 		return Ref{ID: slug, Version: version}, nil

@@ -141,6 +141,17 @@ func TestParseRef(t *testing.T) {
 	}
 }
 
+func TestANameIsNoReferenceButItsSlugIs(t *testing.T) {
+	t.Parallel()
+	agent := resourcev1.ResourceKind_agent
+	if _, err := resource.ParseRef(agent, "Code Reviewer@2", ""); err == nil || !strings.HasSuffix(err.Error(), ", such as code-reviewer") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := resource.ParseRef(agent, "agt_123", ""); err == nil || strings.Contains(err.Error(), "such as") {
+		t.Errorf("a damaged id gave %v", err)
+	}
+}
+
 func TestEveryKindDescribesItself(t *testing.T) {
 	t.Parallel()
 	prefixes, plurals := map[string]bool{}, map[string]bool{}

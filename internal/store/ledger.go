@@ -306,7 +306,11 @@ func FoldersOverlap(a, b string) bool {
 
 // Held is the fault for a folder that another session works in.
 func Held(folder, held, session string) *fault.Fault {
+	overlap := ""
+	if held != folder {
+		overlap = ", which overlaps " + folder
+	}
 	return fault.New(fault.FailedPrecondition, "WORKSPACE_HELD",
-		"session %s works in %s, which overlaps %s; wait until it is idle, or end it with `cadre cancel %s`", session, held, folder, session).
+		"session %s works in %s%s; wait until it is idle, or end it with `cadre cancel %s`", session, held, overlap, session).
 		With("session", session).With("folder", held)
 }

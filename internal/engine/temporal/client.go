@@ -29,7 +29,7 @@ const (
 	attemptsAtOnce = 500
 	callsAtOnce    = 500
 	pollers        = 8
-	wakesAtOnce    = 64 // more would only wait inside the server, where they time out
+	wakesAtOnce    = 16 // more would only wait inside the server, where they time out
 	abandonAtOnce  = 16
 	callTimeout    = 10 * time.Second
 )
@@ -90,7 +90,11 @@ func workerOptions(l *lines) worker.Options {
 		MaxConcurrentLocalActivityExecutionSize: callsAtOnce,
 		MaxConcurrentWorkflowTaskExecutionSize:  callsAtOnce,
 		MaxConcurrentActivityTaskPollers:        pollers,
-		MaxConcurrentWorkflowTaskPollers:        2 * pollers,
+		// Pollers of this kind keep the queues of new and of open sessions apart; the
+		// others let open sessions starve new ones.
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
+			InitialNumberOfPollers: pollers, MinimumNumberOfPollers: pollers, MaximumNumberOfPollers: 4 * pollers,
+		}),
 		StickyScheduleToStartTimeout:            taskTimeout,
 		WorkerStopTimeout:                       time.Second,
 		WorkflowPanicPolicy:                     worker.FailWorkflow,

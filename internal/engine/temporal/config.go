@@ -119,7 +119,7 @@ func onlyCluster() *cluster.Config {
 
 // dynamicSettings are the settings that differ from the server's defaults.
 func dynamicSettings() dynamicconfig.StaticClient {
-	const workers = 64
+	const workers = 16
 	return dynamicconfig.StaticClient{
 		// Each hop of a task waits for its queue to be polled: 50 ms by default.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key():       unlimited,
