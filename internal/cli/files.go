@@ -88,6 +88,9 @@ func (c *app) readFile(file string) ([]*document, problems) {
 	}
 	src := newSource(name, string(data))
 	parsed, broken := src.parse(string(data))
+	if broken == nil {
+		broken = src.strictJSON(file, string(data))
+	}
 	if broken != nil {
 		return nil, problems{*broken}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
@@ -56,6 +57,9 @@ func (c *app) text(f *runFlags) (string, error) {
 	}
 	if strings.TrimSpace(text) == "" {
 		return "", usage("say something with -m TEXT, or -m - to read it from standard input")
+	}
+	if !utf8.ValidString(text) {
+		return "", usage("the message is no UTF-8 text: convert it first, for instance with iconv")
 	}
 	return text, nil
 }

@@ -170,14 +170,28 @@ func (c *app) interrupted(p *printer, w watch) (stay bool) {
 		return false
 	}
 	p.aside("cancelling; Ctrl-C again leaves without waiting")
+	key := keyOr("")
+	for end := time.Now().Add(reconnectFor); ; {
+		err := c.cancelTurn(w.execution, key)
+		if err == nil {
+			return true
+		}
+		if !isUnreachable(err) && connect.CodeOf(err) != connect.CodeUnavailable || time.Now().After(end) {
+			c.complain(err)
+			return true
+		}
+		<-time.After(200 * time.Millisecond) // the server is away: the wish is told again until it hears it
+	}
+}
+
+// cancelTurn asks the server, wherever it listens now, to end a turn.
+func (c *app) cancelTurn(execution, key string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	cl, err := c.connect() // the server may have come back elsewhere
-	if err == nil {
-		_, err = cl.sessions.Cancel(ctx, connect.NewRequest(&sessionv1.CancelRequest{Id: w.execution, Reason: "interrupted", IdempotencyKey: keyOr("")}))
-	}
+	cl, err := c.connect()
 	if err != nil {
-		c.complain(err)
+		return err
 	}
-	return true
+	_, err = cl.sessions.Cancel(ctx, connect.NewRequest(&sessionv1.CancelRequest{Id: execution, Reason: "interrupted", IdempotencyKey: key}))
+	return err
 }

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ func (t *turn) ask(ctx context.Context) (step, error) {
 	}
 	answer, err := t.stream(ctx, number)
 	if err != nil {
-		return nil, err
+		return nil, t.unanswered(ctx, number, err)
 	}
 	signal := &Signal{Source: "model", Type: "response_done", Response: &Response{ID: answer.done.ResponseID}}
 	if _, err := t.gate.Responded(signal); err != nil {
@@ -37,6 +38,24 @@ func (t *turn) ask(ctx context.Context) (step, error) {
 	}
 	t.gate.Settle(signal)
 	return t.decide, nil
+}
+
+// unanswered books a request that its provider turned down before any text at
+// nothing: what was held for it is needed only where the answer may be lost.
+func (t *turn) unanswered(ctx context.Context, number int32, err error) error {
+	var refused *model.Error
+	if !errors.As(err, &refused) || t.spoke {
+		return err
+	}
+	switch refused.Category {
+	case model.Network, model.Malformed, model.Timeout, model.ServerError:
+		return err // it may have worked on the answer
+	}
+	booked := t.fx.Ledger().Respond(context.WithoutCancel(ctx), t.claim.Fence, store.Response{Number: number, Usage: &messagev1.Usage{}, Now: t.fx.Now()})
+	if booked != nil {
+		return booked
+	}
+	return err
 }
 
 func (t *turn) dispatch(ctx context.Context, number int32) error {
@@ -90,6 +109,7 @@ func (t *turn) stream(ctx context.Context, number int32) (*answer, error) {
 		cancel(&model.Error{Category: model.Timeout, Message: fmt.Sprintf("no content for %s", t.opt.ContentIdle)})
 	})
 	defer idle.Stop()
+	t.spoke = false
 	a := &answer{item: &messagev1.Item{}, deltas: t.newDeltas(ctx, number, cancel)}
 	defer a.deltas.stop()
 	parts := newParts(t.claim.Policy.GetProvider(), t.takenIDs(), number)
@@ -104,6 +124,7 @@ func (t *turn) stream(ctx context.Context, number int32) (*answer, error) {
 		if a.done != nil {
 			return nil, t.broken(ctx, a, &model.Error{Category: model.Malformed, Message: "content after the end of the answer"})
 		}
+		t.spoke = t.spoke || part.Text != "" || part.Reasoning != nil || part.ToolCall != nil
 		a.deltas.add(part)
 		parts.add(part)
 		a.done = part.Done

@@ -14,14 +14,15 @@ import (
 const handOff = "Your last reply was empty. The person sees only your replies, not your tool calls. Say in a few sentences what you did and what came of it."
 
 // finish looks at the final answer: a blank one after tools is asked for again,
-// once per execution.
+// once per execution; one that stays blank is told as a limit.
 func (t *turn) finish(ctx context.Context) (step, error) {
-	blank := strings.TrimSpace(replyText(t.history[len(t.history)-1])) == ""
-	switch {
-	case !blank || !t.tooled:
-		return nil, t.settleCompleted(ctx, finishLimit(t.history[len(t.history)-1]))
-	case t.claim.HandedOff:
-		return nil, t.settleCompleted(ctx, "empty_final_reply")
+	last := t.history[len(t.history)-1]
+	limit := finishLimit(last)
+	if limit == "" && strings.TrimSpace(replyText(last)) == "" {
+		limit = "empty_final_reply"
+	}
+	if limit != "empty_final_reply" || !t.tooled || t.claim.HandedOff {
+		return nil, t.settleCompleted(ctx, limit)
 	}
 	item := &messagev1.Item{Item: &messagev1.Item_Developer{Developer: &messagev1.DeveloperMessage{Text: handOff}}}
 	if err := t.fx.Ledger().AddItem(ctx, t.claim.Fence, item); err != nil {

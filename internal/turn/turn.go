@@ -104,6 +104,7 @@ type turn struct {
 	pending []store.PendingTool
 	calls   int32 // dispatches that were made, settled or not
 	tooled  bool  // a tool ran in this execution
+	spoke   bool  // the answer that streams now, or did last, began
 	ended   bool
 }
 

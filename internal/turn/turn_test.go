@@ -275,6 +275,34 @@ func TestAProviderFailureEndsTheTurnWithItsCode(t *testing.T) {
 	}
 }
 
+func TestARequestThatWasTurnedDownCostsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.play = func(context.Context, model.Request) iter.Seq2[model.Part, error] {
+		return func(yield func(model.Part, error) bool) {
+			yield(model.Part{}, &model.Error{Category: model.Authentication, Status: 401})
+		}
+	}
+	if err := w.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if u := w.status().GetUsage(); u.GetInputTokens() != 0 || u.GetOutputTokens() != 0 || u.GetEstimated() {
+		t.Fatalf("the refused request was booked as %v", u)
+	}
+}
+
+func TestABlankReplyWithoutToolsIsToldAsALimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.play = replies([]model.Part{text(" \n"), end(1, 1)})
+	if err := w.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if done := w.last("turn.completed").GetTurnCompleted(); done.GetSegmentLimit() != "empty_final_reply" || done.GetModelCalls() != 1 {
+		t.Fatalf("the turn ended with %v", done)
+	}
+}
+
 func TestAStreamWithoutAnEndIsMalformed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
