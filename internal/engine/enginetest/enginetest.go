@@ -37,7 +37,7 @@ type Capabilities struct {
 }
 
 // patience ends a test that waits for what will not happen.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // Run runs the suite.
 func Run(t *testing.T, open Open, can Capabilities) {
