@@ -95,11 +95,11 @@ func workerOptions(l *lines) worker.Options {
 		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
 			InitialNumberOfPollers: pollers, MinimumNumberOfPollers: pollers, MaximumNumberOfPollers: 4 * pollers,
 		}),
-		StickyScheduleToStartTimeout:            taskTimeout,
-		WorkerStopTimeout:                       time.Second,
-		WorkflowPanicPolicy:                     worker.FailWorkflow,
-		DeadlockDetectionTimeout:                10 * time.Second, // a busy machine is no deadlock
-		DisableRegistrationAliasing:             true,
+		StickyScheduleToStartTimeout: taskTimeout,
+		WorkerStopTimeout:            time.Second,
+		WorkflowPanicPolicy:          worker.FailWorkflow,
+		DeadlockDetectionTimeout:     10 * time.Second, // a busy machine is no deadlock
+		DisableRegistrationAliasing:  true,
 		OnFatalError: func(err error) {
 			l.state.fail(fmt.Errorf("the worker gave itself up: %w", err))
 		},
