@@ -21,7 +21,7 @@ import (
 func accepts(t *testing.T, open Open) {
 	s := setup(t, open)
 	ctx := t.Context()
-	a := input(newSession("/work/tree"), "", "hello")
+	a := input(newSession("/srv/tree"), "", "hello")
 	revision, err := s.Accept(ctx, a)
 	s.must(err)
 	if revision != 1 || s.phase(a.Session) != sessionv1.SessionPhase_running {
@@ -34,13 +34,13 @@ func accepts(t *testing.T, open Open) {
 		t.Errorf("the observer saw %v", s.seen)
 	}
 
-	for _, folder := range []string{"/work/tree", "/work/tree/sub", "/work"} {
+	for _, folder := range []string{"/srv/tree", "/srv/tree/sub", "/srv"} {
 		_, err := s.Accept(ctx, input(newSession(folder), "", "me too"))
 		if fault.ReasonOf(err) != "WORKSPACE_HELD" || fault.From(err).Meta["session"] != a.Session {
 			t.Errorf("%s: got %v, want WORKSPACE_HELD by %s", folder, err, a.Session)
 		}
 	}
-	_, err = s.Accept(ctx, input(newSession("/work/tree2"), "", "beside it"))
+	_, err = s.Accept(ctx, input(newSession("/srv/tree2"), "", "beside it"))
 	s.must(err)
 
 	reject := newSession("")
