@@ -40,6 +40,8 @@ var floors = map[string]int{
 	"internal/config":    ground,
 	"internal/glob":      ground, // which paths a pattern means
 	"internal/near":      ground, // which known name a wrong one was meant to be
+	"internal/proctree":  ground, // process trees that end whole
+	"internal/failpoint": ground, // places where tests end the process
 
 	"internal/resource": vocabulary,
 	"internal/message":  vocabulary,
