@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/identity"
 	"github.com/cadre-dev/cadre/internal/pipeline"
@@ -60,6 +61,7 @@ func (d *Dispatcher) Unary(ctx context.Context, procedure string, req proto.Mess
 			return err
 		}
 		answer = r.Answer
+		failpoint.Hit("ack.before")
 		return nil
 	})
 	return answer, err

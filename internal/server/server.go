@@ -19,6 +19,7 @@ import (
 	"connectrpc.com/grpcreflect"
 
 	"github.com/cadre-dev/cadre/gen/go/rpc"
+	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/identity"
 	"github.com/cadre-dev/cadre/internal/server/stream"
 )
@@ -71,7 +72,7 @@ func New(o Options) (*Server, error) {
 	quiet := &silent{}
 	s.http = &http.Server{
 		ConnState: quiet.note,
-		Handler:   s.guard(mux), Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler:   acknowledged(s.guard(mux)), Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1000},
 	}
@@ -97,6 +98,18 @@ func (s *Server) rpc(mux *http.ServeMux) []string {
 		}
 	}
 	return services
+}
+
+// acknowledged passes a failpoint once an answer has left, a stream's when it ends.
+func acknowledged(h http.Handler) http.Handler {
+	if !failpoint.On {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r)
+		_ = http.NewResponseController(w).Flush() // a caller who went away was told nothing
+		failpoint.Hit("ack.after")
+	})
 }
 
 // withToken asks who calls before anything of the body is read.

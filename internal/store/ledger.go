@@ -29,7 +29,8 @@ type Ledger interface {
 	DeleteSession(ctx context.Context, session string, once *Once) (Row, error)
 
 	// Peek says what a session has to do. It closes the outbox row when there is
-	// nothing to claim; a claim closes it otherwise.
+	// nothing to claim; a claim closes it otherwise. A timer that is due at now is
+	// consumed: the execution that waits for it can be claimed.
 	Peek(ctx context.Context, session string, now time.Time) (Work, error)
 	// Claim makes the attempt the owner of the execution. ErrNoWork, ErrOwned.
 	Claim(ctx context.Context, c Claim) (Claimed, error)
@@ -57,6 +58,12 @@ type Ledger interface {
 	// target is a session or an execution. It answers the executions concerned and
 	// the attempts that must be told.
 	RequestCancel(ctx context.Context, c CancelRequest) (CancelAnswer, error)
+	// Recover lets a waiting or a failed execution go on: the call whose outcome is
+	// unknown gets that as its result, and the next claim raises the generation. A failed
+	// one must be its session's newest, with nothing open after it. ErrNotRecoverable.
+	Recover(ctx context.Context, r RecoverRequest) (RecoverAnswer, error)
+	// Cancelling says who has not confirmed the end of a cancelled execution yet.
+	Cancelling(ctx context.Context, f Fence, unconfirmed []string, now time.Time) error
 	// SettleInterrupted ends an execution whose cancel was requested and that no
 	// attempt works on. ErrNoWork when there is nothing to end.
 	SettleInterrupted(ctx context.Context, session, execution string, now time.Time) error
@@ -78,9 +85,9 @@ type Ledger interface {
 	// EngineID is the id of the engine that this ledger's wake-ups went to; "" at first.
 	EngineID(ctx context.Context) (string, error)
 	SetEngineID(ctx context.Context, id string) error
-	// SetTimer sets, moves or (with a zero time) removes a session's named timer. A
-	// due timer makes Peek answer the work that it stands for, and a claim or peek
-	// that consumed it removes it.
+	// SetTimer sets, moves or (with a zero time) removes a session's named timer. The
+	// peek that finds it due consumes it, and lets the execution go on that waits for
+	// that name.
 	SetTimer(ctx context.Context, session, name string, due time.Time) error
 }
 
@@ -166,7 +173,14 @@ type Claim struct {
 	Gone   string
 	Policy *ledgerv1.ExecutionPolicy // kept by the first claim, ignored by later ones
 	Now    time.Time
-	Events func(first bool, lost int64) []*eventv1.Event // turn.started, or turn.recovery.requested and what belongs to it
+	Events func(Taken) []*eventv1.Event // turn.started, or turn.recovery.requested and what belongs to it
+}
+
+// Taken says how an execution came to the attempt that claims it.
+type Taken struct {
+	First  bool   // no attempt had it before
+	Lost   int64  // the generation before this one; 0 when First
+	Reason string // how that generation ended: attempt_lost, released or resumed
 }
 
 // Claimed is what the attempt works with.
@@ -234,7 +248,8 @@ type Settlement struct {
 	Phase        agentexecutionv1.ExecutionPhase // completed, failed, cancelled or waiting
 	Error        *agentexecutionv1.ExecutionError
 	SegmentLimit string
-	WaitingFor   string
+	WaitingFor   string          // what a waiting execution waits for; with Until, its timer's name
+	Until        time.Time       // when a waiting execution goes on by itself; zero: only when somebody says so
 	Item         *messagev1.Item // closes open calls in history; may be nil
 	Events       func(Totals) []*eventv1.Event
 	Now          time.Time
@@ -268,6 +283,25 @@ type CancelAnswer struct {
 	Tell       []Fence
 	Revision   int64
 }
+
+// RecoverRequest asks that an execution goes on.
+type RecoverRequest struct {
+	Session   string
+	Execution string // "" means the session's waiting one, else its newest
+	By        string
+	Found     func(Row) error // as in CancelRequest, with the execution's row. May be nil
+	Once      *Once
+	Now       time.Time
+}
+
+// RecoverAnswer tells what goes on.
+type RecoverAnswer struct {
+	Execution Row
+	Revision  int64
+}
+
+// ErrNotRecoverable: the execution neither waits nor failed, or is not the newest.
+var ErrNotRecoverable = fault.New(fault.FailedPrecondition, "NOTHING_TO_RECOVER", "there is nothing to recover")
 
 // EventQuery asks for a part of a log.
 type EventQuery struct {

@@ -116,6 +116,14 @@ func OtherBody(first, now string) *fault.Fault {
 		With("first_digest", first).With("digest", now)
 }
 
+// Inspection is what a look into a database tells.
+type Inspection struct {
+	Exists  bool
+	Schema  int64     // its schema's version
+	Release int64     // the version that this release makes
+	Newest  time.Time // when something was written last; zero when nothing was
+}
+
 // Errors of the seam, matched by code and reason.
 var (
 	ErrNotFound  = fault.New(fault.NotFound, "NOT_FOUND", "not found")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -44,6 +46,9 @@ type world struct {
 	tools     map[string]tool.Tool
 	folder    string
 	limits    *agentv1.AgentLimits
+	approve   agentexecutionv1.ApprovalMode
+	open      func(folder string) (workspace.Workspace, error)
+	end       func(ctx context.Context, session, execution string) error
 
 	mu        sync.Mutex
 	steps     []string // what happened, in order
@@ -64,7 +69,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, store: s, artifacts: a, folder: t.TempDir(), tools: map[string]tool.Tool{
+	w := &world{t: t, store: s, artifacts: a, folder: t.TempDir(), open: local.Open, tools: map[string]tool.Tool{
 		"read": read.New(), "write": write.New(), "edit": edit.New(),
 	}}
 	s.OnCommit(func(events []*eventv1.Event) {
@@ -119,14 +124,14 @@ func (w *world) claim(gone string) store.Claimed {
 	c, err := w.store.Claim(w.t.Context(), store.Claim{
 		Session: w.session, Execution: w.execution, Attempt: id.New("att"), BootEpoch: "boot_test", Gone: gone, Now: w.Now(),
 		Policy: &ledgerv1.ExecutionPolicy{
-			Model: "fake/m", Provider: "fake", Instructions: "Do what the person says.", Tools: []string{"read", "write", "edit"},
-			Workspace: w.folder, Limits: w.limits,
+			Model: "fake/m", Provider: "fake", Instructions: "Do what the person says.", Tools: slices.Sorted(maps.Keys(w.tools)),
+			Workspace: w.folder, Limits: w.limits, Approve: w.approve,
 		},
-		Events: func(first bool, lost int64) []*eventv1.Event {
-			if first {
+		Events: func(how store.Taken) []*eventv1.Event {
+			if how.First {
 				return []*eventv1.Event{event.New(w.Now(), &eventv1.TurnStarted{Model: "fake/m"})}
 			}
-			return []*eventv1.Event{event.New(w.Now(), &eventv1.TurnRecoveryRequested{LostGeneration: lost})}
+			return []*eventv1.Event{event.New(w.Now(), &eventv1.TurnRecoveryRequested{LostGeneration: how.Lost, Reason: how.Reason})}
 		},
 	})
 	if err != nil {
@@ -211,7 +216,13 @@ func (w *world) Tool(name string) (tool.Tool, bool) {
 	return t, ok
 }
 func (w *world) OpenWorkspace(_ context.Context, f string) (workspace.Workspace, error) {
-	return local.Open(f)
+	return w.open(f)
+}
+func (w *world) EndProcesses(ctx context.Context, session, execution string) error {
+	if w.end == nil {
+		return nil
+	}
+	return w.end(ctx, session, execution)
 }
 func (w *world) Artifacts() artifact.Store { return w.artifacts }
 func (w *world) Show(d *eventv1.EphemeralDelta) {

@@ -38,6 +38,7 @@ type Ledger interface {
 	PutArtifact(ctx context.Context, f store.Fence, row store.Row, event *eventv1.Event) error
 	Settle(ctx context.Context, f store.Fence, s store.Settlement) error
 	Release(ctx context.Context, f store.Fence, reason string, now time.Time) error
+	Cancelling(ctx context.Context, f store.Fence, unconfirmed []string, now time.Time) error
 }
 
 // Effects is the world as a turn sees it.
@@ -51,6 +52,9 @@ type Effects interface {
 	Tool(name string) (tool.Tool, bool)
 	// OpenWorkspace opens the folder that the policy names.
 	OpenWorkspace(ctx context.Context, folder string) (workspace.Workspace, error)
+	// EndProcesses ends what the execution's tool calls started and returns when it
+	// is proven gone. An error names what is alive when ctx ends.
+	EndProcesses(ctx context.Context, session, execution string) error
 	Artifacts() artifact.Store
 	// Show hands a piece of text to whoever watches now. It must not block.
 	Show(*eventv1.EphemeralDelta)
@@ -102,6 +106,7 @@ type turn struct {
 	folder  workspace.Workspace // opened by the first tool that needs it
 	history []*messagev1.Item
 	pending []store.PendingTool
+	unknown *call // whose outcome nobody knows; the turn is about to wait for a person
 	calls   int32 // dispatches that were made, settled or not
 	tooled  bool  // a tool ran in this execution
 	spoke   bool  // the answer that streams now, or did last, began

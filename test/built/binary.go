@@ -20,8 +20,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// envBinary names a binary to test instead of a new one.
-const envBinary = "CADRE_BIN"
+// These name binaries to test instead of new ones: the one that users get, and the
+// one with failpoints.
+const (
+	envBinary     = "CADRE_BIN"
+	envFailpoints = "CADRE_FAILPOINT_BIN"
+)
 
 // parallel is how many tests run at once by default. They mostly wait for
 // servers, so that there may be more of them than processors.
@@ -63,8 +67,25 @@ func Binary(t testing.TB) string {
 	return path
 }
 
-var binary = sync.OnceValues(func() (string, error) {
-	if named := os.Getenv(envBinary); named != "" {
+// Failpoints is the path of a binary that ends, stops or fails where the
+// environment says; see internal/failpoint.
+func Failpoints(t testing.TB) string {
+	t.Helper()
+	path, err := failpoints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var (
+	binary     = sync.OnceValues(func() (string, error) { return obtain(envBinary, "cadre") })
+	failpoints = sync.OnceValues(func() (string, error) { return obtain(envFailpoints, "cadre-failpoints", "-tags", "failpoint") })
+)
+
+// obtain answers the binary that the environment names, or builds it.
+func obtain(env, name string, flags ...string) (string, error) {
+	if named := os.Getenv(env); named != "" {
 		path, err := filepath.Abs(named)
 		if err != nil {
 			return "", err
@@ -79,8 +100,8 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err := look(root); err != nil {
 		return "", err
 	}
-	return build(root)
-})
+	return build(root, name, flags)
+}
 
 // Root is the folder of the module.
 func Root() (string, error) {
@@ -112,24 +133,24 @@ func look(root string) error {
 
 // build makes the binary in a place that all test packages share, so that only
 // the first of them links it, and takes a copy that nobody replaces.
-func build(root string) (string, error) {
+func build(root, name string, flags []string) (string, error) {
 	own, err := os.MkdirTemp("", "cadre-built-*")
 	if err != nil {
 		return "", err
 	}
 	AtEnd(func() { _ = os.RemoveAll(own) })
-	path := filepath.Join(own, "cadre")
+	path := filepath.Join(own, name)
 	shared := filepath.Join(root, ".cache", "test")
 	if err := os.MkdirAll(shared, 0o755); err != nil {
-		return path, compile(root, path) // a tree that cannot be written to
+		return path, compile(root, path, flags) // a tree that cannot be written to
 	}
 	lock := flock.New(filepath.Join(shared, "lock"))
 	if err := lock.Lock(); err != nil {
-		return path, compile(root, path)
+		return path, compile(root, path, flags)
 	}
 	defer func() { _ = lock.Unlock() }()
-	made := filepath.Join(shared, "cadre")
-	if err := compile(root, made); err != nil {
+	made := filepath.Join(shared, name)
+	if err := compile(root, made, flags); err != nil {
 		return "", err
 	}
 	if os.Link(made, path) == nil {
@@ -138,8 +159,9 @@ func build(root string) (string, error) {
 	return path, duplicate(made, path)
 }
 
-func compile(root, path string) error {
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./cmd/cadre")
+func compile(root, path string, flags []string) error {
+	args := append([]string{"build", "-buildvcs=false", "-o", path}, flags...)
+	cmd := exec.Command("go", append(args, "./cmd/cadre")...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

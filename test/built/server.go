@@ -30,6 +30,9 @@ type Server struct {
 	Token string
 	Ready time.Time // when it said that it was ready
 
+	// Env is the environment of the next start beyond Environ.
+	Env []string
+
 	binary string
 	cmd    *exec.Cmd
 	exited chan struct{}
@@ -53,6 +56,33 @@ func Start(t testing.TB, data string) *Server {
 	return s
 }
 
+// Hurt runs a server that has failpoints on a data folder, with environ in Env. The
+// server may end before it is ready: that is the error. The test's end stops it.
+func Hurt(t testing.TB, data string, environ ...string) (*Server, error) {
+	t.Helper()
+	s := &Server{Data: data, Env: environ, binary: Failpoints(t)}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the server's log ends with\n%s", s.LogTail(30))
+		}
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, s.start()
+}
+
+// Ended waits for the end of the process, which the test does not bring about, and
+// says whether it came in time.
+func (s *Server) Ended(within time.Duration) bool {
+	select {
+	case <-s.exited:
+		return true
+	case <-time.After(within):
+		return false
+	}
+}
+
 // Start runs the server again after Kill or Stop, on another port.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
@@ -70,7 +100,7 @@ func Launch(binary, data string) (*Server, error) {
 
 func (s *Server) start() error {
 	s.cmd = exec.Command(s.binary, "server", "--data", s.Data, "--listen", "127.0.0.1:0")
-	s.cmd.Env = Environ()
+	s.cmd.Env = append(Environ(), s.Env...)
 	s.said = &output{}
 	s.cmd.Stderr = s.said
 	stdout, err := s.cmd.StdoutPipe()

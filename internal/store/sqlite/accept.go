@@ -15,7 +15,7 @@ import (
 
 // CreateSession stores a session without an input.
 func (s *Store) CreateSession(ctx context.Context, n store.NewSession, once *store.Once) error {
-	return s.writer.do(ctx, func(t *txn) error {
+	return s.writer.do(ctx, "create_session", func(t *txn) error {
 		if err := t.once(once); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (t *txn) insertSession(n store.NewSession) error {
 
 // Accept makes an input durable with all that belongs to it.
 func (s *Store) Accept(ctx context.Context, a store.Accept) (revision int64, err error) {
-	err = s.writer.do(ctx, func(t *txn) error {
+	err = s.writer.do(ctx, "accept", func(t *txn) error {
 		if err := t.once(a.Once); err != nil {
 			return err
 		}
@@ -81,19 +81,7 @@ func (t *txn) admitInput(a store.Accept) error {
 				"session %s works on %s and its input policy refuses inputs meanwhile; wait, or cancel it", a.Session, active).With("session", a.Session).With("execution", active)
 		}
 	}
-	if workspace == "" {
-		return nil
-	}
-	return t.rows(func(r scanner) error {
-		var other, folder string
-		if err := r.Scan(&other, &folder); err != nil {
-			return err
-		}
-		if store.FoldersOverlap(workspace, folder) {
-			return store.Held(workspace, folder, other)
-		}
-		return nil
-	}, "SELECT id, workspace FROM sessions WHERE open > 0 AND workspace <> '' AND id <> ?", a.Session)
+	return t.folderFree(a.Session, workspace)
 }
 
 func (t *txn) enqueue(a store.Accept) error {
@@ -176,7 +164,7 @@ func (t *txn) closeUnknown(session string, now time.Time) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := t.closeCalls(x, "It is not known whether this call took effect. The person has seen that and goes on."); err != nil {
+	if err := t.closeCalls(x, unknownCall("The person has seen that and goes on.")); err != nil {
 		return false, err
 	}
 	err = t.endExecution(x, ending{

@@ -20,11 +20,16 @@ import (
 // Peek says what a session has to do.
 func (s *Store) Peek(ctx context.Context, session string, now time.Time) (store.Work, error) {
 	work, outbox, err := s.peek(ctx, session, now)
+	if err == nil && !work.Due.IsZero() && !work.Due.After(now) {
+		if err = s.consumeTimers(ctx, session, now); err == nil {
+			work, outbox, err = s.peek(ctx, session, now)
+		}
+	}
 	if err != nil || work.State != store.WorkNone || !outbox {
 		return work, err
 	}
 	// Nothing to claim: this peek consumed the wake-up, unless a newer one came.
-	err = s.writer.do(ctx, func(t *txn) error {
+	err = s.writer.do(ctx, "peek", func(t *txn) error {
 		return t.exec("DELETE FROM outbox WHERE session = ? AND revision <= ?", session, work.Revision)
 	})
 	return work, err
@@ -70,17 +75,20 @@ func (s *Store) peek(ctx context.Context, session string, now time.Time) (store.
 // Claim makes an attempt the owner of an execution.
 func (s *Store) Claim(ctx context.Context, c store.Claim) (store.Claimed, error) {
 	var out store.Claimed
-	err := s.writer.do(ctx, func(t *txn) error {
+	err := s.writer.do(ctx, "claim", func(t *txn) error {
 		x, err := t.claimable(c)
 		if err != nil {
 			return err
 		}
-		lost := x.generation
-		first := x.generation == 0
+		taken, err := t.taken(x)
+		if err != nil {
+			return err
+		}
+		first := taken.First
 		if err := t.takeOver(x, c, first); err != nil {
 			return err
 		}
-		if err := t.appendEvents(x.fence(), eventv1.Association_current, c.Events(first, lost)); err != nil {
+		if err := t.appendEvents(x.fence(), eventv1.Association_current, c.Events(taken)); err != nil {
 			return err
 		}
 		if err := t.sessionPhase(x.session, sessionv1.SessionPhase_running, x.id, "", c.Now); err != nil {
@@ -123,6 +131,26 @@ func (t *txn) claimable(c store.Claim) (*execution, error) {
 	return x, t.closeAttempt(live, "lost", c.Now)
 }
 
+// taken says how the attempt before this one ended.
+func (t *txn) taken(x *execution) (store.Taken, error) {
+	if x.generation == 0 {
+		return store.Taken{First: true}, nil
+	}
+	var state string
+	err := t.row("SELECT state FROM attempts WHERE id = ?", x.attempt).Scan(&state)
+	if err != nil && !isNoRows(err) {
+		return store.Taken{}, readFault(err)
+	}
+	how := store.Taken{Lost: x.generation, Reason: "attempt_lost"}
+	switch state {
+	case "released":
+		how.Reason = "released"
+	case "settled":
+		how.Reason = "resumed" // it waited, or failed and was recovered
+	}
+	return how, nil
+}
+
 // takeOver raises the generation and, the first time, delivers the input.
 func (t *txn) takeOver(x *execution, c store.Claim, first bool) error {
 	if err := t.countLost(x, c); err != nil {
@@ -143,7 +171,7 @@ func (t *txn) takeOver(x *execution, c store.Claim, first bool) error {
 	} else if err := t.settleHolds(x, c.Now); err != nil {
 		return err
 	}
-	if err := t.exec("UPDATE executions SET state = 'running', generation = ?, attempt = ?, policy = ?, started_at = ?, redispatches = ? WHERE id = ?",
+	if err := t.exec("UPDATE executions SET state = 'running', waiting_for = '', generation = ?, attempt = ?, policy = ?, started_at = ?, redispatches = ? WHERE id = ?",
 		x.generation, x.attempt, x.policy, stamp(x.startedAt), x.redispatches, x.id); err != nil {
 		return err
 	}

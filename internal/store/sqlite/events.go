@@ -163,14 +163,18 @@ func (s *Store) SetEngineID(ctx context.Context, id string) error {
 
 // SetTimer sets, moves or removes a timer.
 func (s *Store) SetTimer(ctx context.Context, session, name string, due time.Time) error {
-	return s.writer.do(ctx, func(t *txn) error {
+	return s.writer.do(ctx, "timer", func(t *txn) error {
 		if due.IsZero() {
 			return t.exec("DELETE FROM timers WHERE session = ? AND name = ?", session, name)
 		}
-		if err := t.exec(`INSERT INTO timers (session, name, due_at) VALUES (?,?,?)
-			ON CONFLICT (session, name) DO UPDATE SET due_at = excluded.due_at`, session, name, stamp(due)); err != nil {
+		if err := t.setTimer(session, name, due); err != nil {
 			return err
 		}
 		return t.wake(session, time.Time{})
 	})
+}
+
+func (t *txn) setTimer(session, name string, due time.Time) error {
+	return t.exec(`INSERT INTO timers (session, name, due_at) VALUES (?,?,?)
+		ON CONFLICT (session, name) DO UPDATE SET due_at = excluded.due_at`, session, name, stamp(due))
 }

@@ -53,6 +53,7 @@ type ending struct {
 	err          *agentexecutionv1.ExecutionError
 	segmentLimit string
 	waitingFor   string
+	until        time.Time // of a waiting one: when it goes on by itself
 	events       []*eventv1.Event
 	now          time.Time
 }
@@ -70,8 +71,14 @@ func (t *txn) endExecution(x *execution, e ending) error {
 	if err := t.appendEvents(x.fence(), eventv1.Association_current, e.events); err != nil {
 		return err
 	}
+	if waiting && !e.until.IsZero() {
+		if err := t.setTimer(x.session, e.waitingFor, e.until); err != nil {
+			return err
+		}
+	}
 	if err := t.executionStatus(x, func(st *agentexecutionv1.AgentExecutionStatus) {
 		st.Phase, st.Error, st.SegmentLimit, st.WaitingFor = e.phase, e.err, e.segmentLimit, e.waitingFor
+		st.WaitingUntil, st.Unconfirmed = timestamp(e.until), nil
 		if !waiting {
 			st.EndedAt = timestamp(e.now)
 		}

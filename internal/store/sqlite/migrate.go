@@ -38,9 +38,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("read the schema version: %w", err)
 	}
 	if has > newest {
-		f := *store.ErrNewerSchema
-		f.Message = fmt.Sprintf("the database has schema v%d and this cadre knows up to v%d: start the newer cadre, or restore a backup made by this one", has, newest)
-		return &f
+		return newerSchema(has, newest)
 	}
 	if has == newest {
 		return nil
@@ -52,4 +50,17 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("migrate to v%d: %w", newest, err)
 	}
 	return nil
+}
+
+func newerSchema(has, newest int64) error {
+	return store.ErrNewerSchema.Saying("the database has schema v%d and this cadre knows up to v%d: start the newer cadre, or restore a backup made by this one", has, newest)
+}
+
+// newestSchema is the schema that this release makes.
+func newestSchema() (int64, error) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil || len(files) == 0 {
+		return 0, fmt.Errorf("list the migrations: %w", err)
+	}
+	return goose.NumericComponent(files[len(files)-1])
 }

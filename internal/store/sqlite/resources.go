@@ -13,7 +13,7 @@ const rowColumns = "id, org, slug, name, visibility, version, created_at, update
 
 // Create stores a new row.
 func (s *Store) Create(ctx context.Context, row store.Row, once *store.Once) error {
-	return s.writer.do(ctx, func(t *txn) error {
+	return s.writer.do(ctx, "create", func(t *txn) error {
 		if err := t.once(once); err != nil {
 			return err
 		}
@@ -26,7 +26,7 @@ func (s *Store) Create(ctx context.Context, row store.Row, once *store.Once) err
 
 // Save stores a row, replacing one with the same kind and id.
 func (s *Store) Save(ctx context.Context, row store.Row) error {
-	return s.writer.do(ctx, func(t *txn) error {
+	return s.writer.do(ctx, "save", func(t *txn) error {
 		_, err := t.getRow(row.Kind, row.ID)
 		switch {
 		case err == nil:
@@ -69,7 +69,7 @@ func (s *Store) missing(err error, kind resource.Kind, ref string) error {
 // Update changes a row atomically.
 func (s *Store) Update(ctx context.Context, kind resource.Kind, id string, once *store.Once, change func(store.Row) (store.Row, error)) (store.Row, error) {
 	var out store.Row
-	err := s.writer.do(ctx, func(t *txn) error {
+	err := s.writer.do(ctx, "update", func(t *txn) error {
 		if err := t.once(once); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (s *Store) Update(ctx context.Context, kind resource.Kind, id string, once 
 // Delete removes a row and answers it.
 func (s *Store) Delete(ctx context.Context, kind resource.Kind, id string, once *store.Once, check func(store.Row) error) (store.Row, error) {
 	var out store.Row
-	err := s.writer.do(ctx, func(t *txn) error {
+	err := s.writer.do(ctx, "delete", func(t *txn) error {
 		if err := t.once(once); err != nil {
 			return err
 		}

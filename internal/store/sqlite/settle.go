@@ -18,7 +18,7 @@ import (
 // Settle ends an execution.
 func (s *Store) Settle(ctx context.Context, f store.Fence, st store.Settlement) error {
 	late := false
-	err := s.writer.do(ctx, func(t *txn) error {
+	err := s.writer.do(ctx, "settle", func(t *txn) error {
 		x, err := t.execution(f.Execution)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (s *Store) Settle(ctx context.Context, f store.Fence, st store.Settlement) 
 			}
 		}
 		return t.endExecution(x, ending{
-			phase: st.Phase, err: st.Error, segmentLimit: st.SegmentLimit, waitingFor: st.WaitingFor,
+			phase: st.Phase, err: st.Error, segmentLimit: st.SegmentLimit, waitingFor: st.WaitingFor, until: st.Until,
 			events: st.Events(x.totals()), now: st.Now,
 		})
 	})
@@ -52,23 +52,36 @@ func (s *Store) Settle(ctx context.Context, f store.Fence, st store.Settlement) 
 	return err
 }
 
-func closedCall(p agentexecutionv1.ExecutionPhase) string {
-	return "This call was not completed: the turn ended before (" + p.String() + ")."
+// closedCall is what the history says of a call that the end of its turn left open.
+func closedCall(p agentexecutionv1.ExecutionPhase) func(store.PendingTool) string {
+	return func(c store.PendingTool) string {
+		if mayHaveRun(c) {
+			return "This call was begun and not completed: the turn ended before (" + p.String() + "). It may have taken effect, in part or whole."
+		}
+		return "This call was not made: the turn ended before (" + p.String() + ")."
+	}
 }
+
+// mayHaveRun says whether an open call may have had an effect.
+func mayHaveRun(c store.PendingTool) bool { return c.Started && c.Class != "read_only" }
 
 // closeCalls gives every open call a result, so that the history stays paired
 // for the session's next turn.
-func (t *txn) closeCalls(x *execution, text string) error {
+func (t *txn) closeCalls(x *execution, text func(store.PendingTool) string) error {
 	open, err := t.pending(x.id)
 	if err != nil {
 		return err
 	}
+	return t.closeThese(x, open, text)
+}
+
+func (t *txn) closeThese(x *execution, open []store.PendingTool, text func(store.PendingTool) string) error {
 	for _, p := range open {
 		if err := t.toolState("UPDATE tool_calls SET state = 'finished' WHERE execution = ? AND call_id = ?", p.Call.GetId(), x.id, p.Call.GetId()); err != nil {
 			return err
 		}
 		item := &messagev1.Item{Item: &messagev1.Item_ToolResult{ToolResult: &messagev1.ToolResult{
-			CallId: p.Call.GetId(), Name: p.Call.GetName(), Text: text, IsError: true, OutcomeUnknown: p.Started && p.Class != "read_only",
+			CallId: p.Call.GetId(), Name: p.Call.GetName(), Text: text(p), IsError: true, OutcomeUnknown: mayHaveRun(p),
 		}}}
 		if err := t.addItem(x, item); err != nil {
 			return err
@@ -79,8 +92,11 @@ func (t *txn) closeCalls(x *execution, text string) error {
 
 // Release gives an execution back without an outcome.
 func (s *Store) Release(ctx context.Context, f store.Fence, reason string, now time.Time) error {
-	return s.fenced(ctx, f, nil, func(t *txn, x *execution) error {
+	return s.fenced(ctx, "release", f, nil, func(t *txn, x *execution) error {
 		if err := t.closeAttempt(x.attempt, "released", now); err != nil {
+			return err
+		}
+		if err := t.requeue(x); err != nil {
 			return err
 		}
 		return t.wake(x.session, now)
@@ -90,7 +106,7 @@ func (s *Store) Release(ctx context.Context, f store.Fence, reason string, now t
 // RequestCancel ends what waits and marks what runs.
 func (s *Store) RequestCancel(ctx context.Context, c store.CancelRequest) (store.CancelAnswer, error) {
 	var out store.CancelAnswer
-	err := s.writer.do(ctx, func(t *txn) error {
+	err := s.writer.do(ctx, "cancel", func(t *txn) error {
 		if err := t.once(c.Once); err != nil {
 			return err
 		}
@@ -166,6 +182,17 @@ func (t *txn) markCancelled(x *execution, c store.CancelRequest) error {
 	return t.sessionPhase(x.session, sessionv1.SessionPhase_cancelling, x.id, "", c.Now)
 }
 
+// Cancelling says who has not confirmed an end yet.
+func (s *Store) Cancelling(ctx context.Context, f store.Fence, unconfirmed []string, now time.Time) error {
+	events := []*eventv1.Event{event.New(now, &eventv1.TurnCancelling{Unconfirmed: unconfirmed})}
+	return s.fenced(ctx, "cancelling", f, events, func(t *txn, x *execution) error {
+		if err := t.executionStatus(x, func(st *agentexecutionv1.AgentExecutionStatus) { st.Unconfirmed = unconfirmed }); err != nil {
+			return err
+		}
+		return t.appendEvents(f, eventv1.Association_current, events)
+	})
+}
+
 func (t *txn) endCancelled(x *execution, now time.Time) error {
 	events := []*eventv1.Event{}
 	if x.generation == 0 {
@@ -185,7 +212,7 @@ func (t *txn) endCancelled(x *execution, now time.Time) error {
 
 // SettleInterrupted ends a cancelled execution that nobody works on.
 func (s *Store) SettleInterrupted(ctx context.Context, session, id string, now time.Time) error {
-	return s.writer.do(ctx, func(t *txn) error {
+	return s.writer.do(ctx, "interrupted", func(t *txn) error {
 		x, err := t.execution(id)
 		if err != nil {
 			return err
@@ -215,7 +242,7 @@ func (s *Store) LiveAttempts(ctx context.Context) ([]store.LiveAttempt, error) {
 // DeleteSession removes a session with all that belongs to it.
 func (s *Store) DeleteSession(ctx context.Context, session string, once *store.Once) (store.Row, error) {
 	var out store.Row
-	err := s.writer.do(ctx, func(t *txn) error {
+	err := s.writer.do(ctx, "delete_session", func(t *txn) error {
 		if err := t.once(once); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, write); err != nil {
+	if err := ready(ctx, write, path); err != nil {
 		_ = write.Close()
 		return nil, err
 	}
@@ -67,12 +67,23 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	return &Store{path: path, read: read, write: write, writer: w, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-func openDB(path, lock string, conns int) (*sql.DB, error) {
+// ready checks a database for damage, for as long as a start may take, and brings
+// its schema up to date.
+func ready(ctx context.Context, db *sql.DB, path string) error {
+	look, cancel := context.WithTimeout(ctx, longestCheck)
+	defer cancel()
+	if err := undamaged(look, db, path); err != nil {
+		return err
+	}
+	return migrate(ctx, db)
+}
+
+func openDB(path, lock string, conns int, more ...string) (*sql.DB, error) {
 	q := url.Values{}
-	for _, p := range []string{
+	for _, p := range append([]string{
 		"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "fullfsync(1)", "checkpoint_fullfsync(1)",
 		"foreign_keys(0)", "cache_size(-16000)", "temp_store(memory)", "wal_autocheckpoint(2000)",
-	} {
+	}, more...) {
 		q.Add("_pragma", p)
 	}
 	q.Set("_txlock", lock)
@@ -99,7 +110,7 @@ func (s *Store) OnCommit(f func([]*eventv1.Event)) { s.writer.observe(f) }
 
 // Health writes nothing and proves that the writer answers.
 func (s *Store) Health(ctx context.Context) error {
-	return s.writer.do(ctx, func(t *txn) error {
+	return s.writer.do(ctx, "health", func(t *txn) error {
 		var n int
 		return t.row("SELECT 1").Scan(&n)
 	})
@@ -137,7 +148,7 @@ func (s *Store) BootState(ctx context.Context, key string) (string, error) {
 
 // SetBootState writes a fact of this database.
 func (s *Store) SetBootState(ctx context.Context, key, value string) error {
-	return s.writer.do(ctx, func(t *txn) error {
+	return s.writer.do(ctx, "boot_state", func(t *txn) error {
 		return t.exec("INSERT INTO boot_state (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value)
 	})
 }

@@ -11,9 +11,9 @@ import (
 
 // fenced runs a write of a running turn. A writer that is no longer the owner
 // gets store.ErrFenced, and its events stay as evidence.
-func (s *Store) fenced(ctx context.Context, f store.Fence, events []*eventv1.Event, fn func(*txn, *execution) error) error {
+func (s *Store) fenced(ctx context.Context, name string, f store.Fence, events []*eventv1.Event, fn func(*txn, *execution) error) error {
 	late := false
-	err := s.writer.do(ctx, func(t *txn) error {
+	err := s.writer.do(ctx, name, func(t *txn) error {
 		x, err := t.owned(f, events)
 		if err != nil {
 			return err
@@ -32,14 +32,14 @@ func (s *Store) fenced(ctx context.Context, f store.Fence, events []*eventv1.Eve
 
 // Append adds events of a running turn.
 func (s *Store) Append(ctx context.Context, f store.Fence, events []*eventv1.Event) error {
-	return s.fenced(ctx, f, events, func(t *txn, _ *execution) error {
+	return s.fenced(ctx, "append", f, events, func(t *txn, _ *execution) error {
 		return t.appendEvents(f, eventv1.Association_current, events)
 	})
 }
 
 // Dispatch is the checkpoint before a model request.
 func (s *Store) Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) error {
-	return s.fenced(ctx, f, d.Events, func(t *txn, x *execution) error {
+	return s.fenced(ctx, "dispatch", f, d.Events, func(t *txn, x *execution) error {
 		var agent string
 		if err := t.row("SELECT i3 FROM resources WHERE kind = 'agent_execution' AND id = ?", x.id).Scan(&agent); err != nil {
 			return readFault(err)
@@ -59,7 +59,7 @@ func (s *Store) Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) e
 
 // Respond settles a dispatch with its answer.
 func (s *Store) Respond(ctx context.Context, f store.Fence, r store.Response) error {
-	return s.fenced(ctx, f, r.Events, func(t *txn, x *execution) error {
+	return s.fenced(ctx, "respond", f, r.Events, func(t *txn, x *execution) error {
 		u := r.Usage
 		n, err := t.affect(`UPDATE dispatches SET state = 'settled', input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?,
 			estimated = ?, response_id = ?, at = ? WHERE execution = ? AND number = ? AND state = 'dispatched'`,
@@ -114,7 +114,7 @@ func (s *Store) StartTools(ctx context.Context, f store.Fence, starts []store.To
 	for i, st := range starts {
 		events[i] = st.Event
 	}
-	return s.fenced(ctx, f, events, func(t *txn, x *execution) error {
+	return s.fenced(ctx, "start_tools", f, events, func(t *txn, x *execution) error {
 		for _, st := range starts {
 			var mutation []byte
 			if st.Mutation != nil {
@@ -138,7 +138,7 @@ func (s *Store) FinishTools(ctx context.Context, f store.Fence, results []store.
 	for i, r := range results {
 		events[i] = r.Event
 	}
-	return s.fenced(ctx, f, events, func(t *txn, x *execution) error {
+	return s.fenced(ctx, "finish_tools", f, events, func(t *txn, x *execution) error {
 		for _, r := range results {
 			if err := t.toolState("UPDATE tool_calls SET state = 'finished' WHERE execution = ? AND call_id = ? AND state <> 'finished'",
 				r.CallID, x.id, r.CallID); err != nil {
@@ -165,7 +165,7 @@ func (t *txn) toolState(q, callID string, args ...any) error {
 
 // AddItem appends an item that Cadre itself adds.
 func (s *Store) AddItem(ctx context.Context, f store.Fence, item *messagev1.Item) error {
-	return s.fenced(ctx, f, nil, func(t *txn, x *execution) error {
+	return s.fenced(ctx, "item", f, nil, func(t *txn, x *execution) error {
 		if err := t.exec("UPDATE executions SET handed_off = 1 WHERE id = ?", x.id); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (s *Store) AddItem(ctx context.Context, f store.Fence, item *messagev1.Item
 
 // PutArtifact records an artifact's row and its event.
 func (s *Store) PutArtifact(ctx context.Context, f store.Fence, row store.Row, event *eventv1.Event) error {
-	return s.fenced(ctx, f, []*eventv1.Event{event}, func(t *txn, _ *execution) error {
+	return s.fenced(ctx, "artifact", f, []*eventv1.Event{event}, func(t *txn, _ *execution) error {
 		if err := t.insertRow(row); err != nil {
 			return err
 		}

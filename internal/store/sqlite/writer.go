@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/fault"
 )
 
@@ -31,11 +32,12 @@ type writer struct {
 
 // job is one transaction of a caller.
 type job struct {
-	ctx context.Context
-	fn  func(*txn) error
-	txn *txn
-	err error
-	end chan struct{}
+	name string // for the places where tests end the process
+	ctx  context.Context
+	fn   func(*txn) error
+	txn  *txn
+	err  error
+	end  chan struct{}
 }
 
 func startWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -56,9 +58,9 @@ func (w *writer) observe(f func([]*eventv1.Event)) { w.notify.Store(&f) }
 // do runs fn in a transaction and returns when it is on the disk. When fn
 // returns an error, nothing of it is written. A context that ends before the
 // job began cancels it; one that ends later does not, since the outcome would
-// be unknown.
-func (w *writer) do(ctx context.Context, fn func(*txn) error) error {
-	j := &job{ctx: ctx, fn: fn, end: make(chan struct{})}
+// be unknown. name is what the method is called in failpoints.
+func (w *writer) do(ctx context.Context, name string, fn func(*txn) error) error {
+	j := &job{name: name, ctx: ctx, fn: fn, end: make(chan struct{})}
 	w.mu.RLock()
 	if w.closed {
 		w.mu.RUnlock()
@@ -126,12 +128,26 @@ func (w *writer) commit(batch []*job) {
 		_ = w.exec("ROLLBACK")
 		return
 	}
+	mark(batch, "before")
 	if err := w.exec("COMMIT"); err != nil {
 		_ = w.exec("ROLLBACK")
 		failAll(batch, err)
 		return
 	}
+	mark(batch, "after")
 	w.publish(batch)
+}
+
+// mark passes the failpoints of a commit: one for each job that it holds.
+func mark(batch []*job, side string) {
+	if !failpoint.On {
+		return
+	}
+	for _, j := range batch {
+		if j.err == nil {
+			failpoint.Hit("commit." + j.name + "." + side)
+		}
+	}
 }
 
 // run executes one job; beside others it has a savepoint of its own.
@@ -175,7 +191,9 @@ func (w *writer) publish(batch []*job) {
 	}
 	for _, j := range batch {
 		if j.err == nil && j.txn != nil && len(j.txn.events) > 0 {
+			failpoint.Hit("publish.before")
 			publishSafely(*notify, j.txn.events)
+			failpoint.Hit("publish.after")
 		}
 	}
 }
@@ -221,20 +239,3 @@ func (w *writer) release() {
 	}
 	_ = w.conn.Close()
 }
-
-func writeFault(err error) error {
-	return fault.New(fault.Unavailable, "STORE_WRITE_FAILED",
-		"the store cannot write; check the disk's space and permissions (`cadre doctor` says more)").Retry().Because(err)
-}
-
-func readFault(err error) error {
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return fault.New(fault.Unavailable, "STORE_READ_FAILED", "the store cannot read (`cadre doctor` says more)").Retry().Because(err)
-}
-
-func isNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }

@@ -43,7 +43,11 @@ func Run(t *testing.T, open Open) {
 		{"cancel", cancels},
 		{"log", logs},
 		{"wake-ups", wakeUps},
+		{"timers", timers},
+		{"recovery of a wait", recoversWaits},
+		{"recovery of a failure", recoversFailures},
 		{"deletion", deletion},
+		{"history", histories},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -119,9 +123,11 @@ func newSession(folder string) *store.NewSession {
 	return &store.NewSession{Row: rowOf(sessionKind, m, store.SessionIndex), Root: session, Workspace: folder}
 }
 
-func newExecution(session string) store.Row {
+func newExecution(session string) store.Row { return executionNamed(id.New("aex"), session) }
+
+func executionNamed(execution, session string) store.Row {
 	m := &agentexecutionv1.AgentExecution{
-		Metadata: &resourcev1.Metadata{Id: id.New("aex"), Org: "default"},
+		Metadata: &resourcev1.Metadata{Id: execution, Org: "default"},
 		Spec:     &agentexecutionv1.AgentExecutionSpec{SessionId: session, AgentId: "agt_1", Model: "fake/m"},
 		Status:   &agentexecutionv1.AgentExecutionStatus{Phase: agentexecutionv1.ExecutionPhase_queued},
 	}
@@ -167,11 +173,11 @@ func claimOf(session, execution, gone string) store.Claim {
 	return store.Claim{
 		Session: session, Execution: execution, Attempt: id.New("att"), BootEpoch: "boot_1", Gone: gone, Now: epoch,
 		Workflow: "w", Run: "r", Activity: "a", Policy: &ledgerv1.ExecutionPolicy{Model: "fake/m"},
-		Events: func(first bool, lost int64) []*eventv1.Event {
-			if first {
+		Events: func(how store.Taken) []*eventv1.Event {
+			if how.First {
 				return []*eventv1.Event{event.New(epoch, &eventv1.TurnStarted{})}
 			}
-			return []*eventv1.Event{event.New(epoch, &eventv1.TurnRecoveryRequested{LostGeneration: lost})}
+			return []*eventv1.Event{event.New(epoch, &eventv1.TurnRecoveryRequested{LostGeneration: how.Lost, Reason: how.Reason})}
 		},
 	}
 }

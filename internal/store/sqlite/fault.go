@@ -1,0 +1,47 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	sqlitedriver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/cadre-dev/cadre/internal/fault"
+)
+
+// why says in a few words what the database reports, and what to do about it.
+func why(err error) string {
+	var e *sqlitedriver.Error
+	if !errors.As(err, &e) {
+		return "check the disk's space and permissions"
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_FULL:
+		return "its disk is full; free some space"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
+		return "its folder or file cannot be written; check permissions and whether the disk is mounted read-only"
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return "its file is damaged; stop the server and restore a backup"
+	case sqlite3.SQLITE_IOERR:
+		return "its disk fails or is full"
+	}
+	return "check the disk's space and permissions"
+}
+
+func writeFault(err error) error {
+	return fault.New(fault.Unavailable, "STORE_WRITE_FAILED", "the store cannot write: %s (`cadre doctor` says more)", why(err)).Retry().Because(err)
+}
+
+func readFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fault.New(fault.Unavailable, "STORE_READ_FAILED", "the store cannot read: %s (`cadre doctor` says more)", why(err)).Retry().Because(err)
+}
+
+func isNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }

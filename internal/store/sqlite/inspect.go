@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// longestCheck bounds how long a start looks for damage.
+const longestCheck = 100 * time.Millisecond
+
+// Inspect looks into the database of the folder dir without changing what it
+// holds. The error says what is wrong with it: store.ErrNewerSchema, damage.
+func Inspect(ctx context.Context, dir string) (store.Inspection, error) {
+	var found store.Inspection
+	path := filepath.Join(dir, FileName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return found, nil
+	}
+	db, err := openDB(path, "deferred", 1, "query_only(1)")
+	if err != nil {
+		return found, err
+	}
+	defer func() { _ = db.Close() }()
+	found.Exists = true
+	if err := undamaged(ctx, db, path); err != nil {
+		return found, err
+	}
+	if found.Release, err = newestSchema(); err != nil {
+		return found, err
+	}
+	if err := db.QueryRowContext(ctx, "SELECT COALESCE(max(version_id), 0) FROM schema_version WHERE is_applied").Scan(&found.Schema); err != nil {
+		return found, notOurs(path, err)
+	}
+	if found.Schema > found.Release {
+		return found, newerSchema(found.Schema, found.Release)
+	}
+	var newest string
+	if err := db.QueryRowContext(ctx, "SELECT COALESCE(max(updated_at), '') FROM resources").Scan(&newest); err != nil {
+		return found, notOurs(path, err)
+	}
+	found.Newest = unstamp(newest)
+	return found, nil
+}
+
+// undamaged looks for damage until ctx ends; what it did not get to is not
+// damaged as far as it knows.
+func undamaged(ctx context.Context, db *sql.DB, path string) error {
+	var verdict string
+	switch err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return damaged(path, err)
+	case verdict != "ok":
+		return damaged(path, errors.New(verdict))
+	}
+	return nil
+}
+
+func damaged(path string, err error) error {
+	return fault.New(fault.FailedPrecondition, "STORE_DAMAGED",
+		"the database %s is damaged: restore a backup of it, or move it and the files %s-wal and %s-shm away to begin anew", path, FileName, FileName).Because(err)
+}
+
+func notOurs(path string, err error) error {
+	return fault.New(fault.FailedPrecondition, "STORE_OPEN_FAILED",
+		"%s is no database of Cadre: move it away to begin anew, or name another folder with --data", path).Because(err)
+}

@@ -1,0 +1,117 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/store/sqlite"
+)
+
+// filled makes a database of some pages in a folder and closes it.
+func filled(t *testing.T) (dir, path string) {
+	t.Helper()
+	dir = t.TempDir()
+	s, err := sqlite.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if err := s.SetBootState(t.Context(), strings.Repeat("k", i+1), strings.Repeat("value ", 2000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, filepath.Join(dir, sqlite.FileName)
+}
+
+func TestInspectTellsTheSchemaAndTheNewestTime(t *testing.T) {
+	t.Parallel()
+	if found, err := sqlite.Inspect(t.Context(), t.TempDir()); err != nil || found.Exists {
+		t.Errorf("of an empty folder it tells %+v, %v", found, err)
+	}
+	dir := t.TempDir()
+	data, err := os.ReadFile("testdata/v1.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, sqlite.FileName)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, err := sqlite.Inspect(t.Context(), dir)
+	if err != nil || !found.Exists || found.Schema != 1 || found.Release < 1 || found.Newest.Before(time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("it tells %+v, %v", found, err)
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(data) {
+		t.Errorf("a look changed the file (%v)", err)
+	}
+}
+
+// Each kind of damage is found by Inspect and refused by Open, in a sentence that
+// names the file and says what to do, and the file stays as it was.
+func TestDamageIsFoundAndNamed(t *testing.T) {
+	t.Parallel()
+	for name, hurt := range map[string]func(data []byte) []byte{
+		"truncated":      func(data []byte) []byte { return data[:len(data)/2] },
+		"cut to a stump": func(data []byte) []byte { return data[:700] },
+		"a page of noise": func(data []byte) []byte {
+			copy(data[4096*3:], strings.Repeat("noise ", 600))
+			return data
+		},
+		"no header": func(data []byte) []byte {
+			copy(data, "this is no database at all, whatever it says")
+			return data
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, path := filled(t)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data = hurt(data)
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, looked := sqlite.Inspect(t.Context(), dir)
+			s, opened := sqlite.Open(t.Context(), dir)
+			if opened == nil {
+				_ = s.Close()
+			}
+			for what, err := range map[string]error{"Inspect": looked, "Open": opened} {
+				if err == nil || fault.CodeOf(err) != fault.FailedPrecondition || !strings.Contains(fault.From(err).Message, path) {
+					t.Errorf("%s says %v", what, err)
+				}
+			}
+			if after, err := os.ReadFile(path); err != nil || string(after) != string(data) {
+				t.Errorf("the damaged file was changed (%v)", err)
+			}
+		})
+	}
+}
+
+func TestInspectRefusesANewerSchema(t *testing.T) {
+	t.Parallel()
+	dir, path := filled(t)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("INSERT INTO schema_version (version_id, is_applied) VALUES (999, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Inspect(t.Context(), dir); fault.ReasonOf(err) != "NEWER_SCHEMA" || !strings.Contains(err.Error(), "999") {
+		t.Errorf("it says %v", err)
+	}
+}
