@@ -1,7 +1,8 @@
 // Package app assembles a server from the standard lists and runs it: what is
 // opened, in which order, and how it ends.
 //
-// Order: data folder and lock, a try of the port, keys, store, artifacts, engine,
+// Order: data folder and lock, a try of the port, the end of processes that were
+// left alive, keys, store, artifacts, engine,
 // takeover of what was left running, port. The bound port is the sign of
 // readiness. The end is the other way round; the store closes last.
 package app
@@ -26,6 +27,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/control"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/eventlog"
+	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/id"
 	"github.com/cadre-dev/cadre/internal/identity"
 	"github.com/cadre-dev/cadre/internal/identity/operator"
@@ -39,6 +41,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/telemetry"
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/turn"
+	"github.com/cadre-dev/cadre/internal/workspace/local"
 )
 
 // Options of a server. The zero value of a field means its default.
@@ -70,6 +73,7 @@ type App struct {
 	control  *control.Control
 	models   *model.Registry
 	tools    *toolbox
+	host     *local.Host
 	deps     pipeline.Deps
 	verbs    []pipeline.Verb
 	dispatch *server.Dispatcher
@@ -93,7 +97,7 @@ func Serve(ctx context.Context, o Options) error {
 	a := &App{opt: o, boot: id.New("boot"), started: time.Now()}
 	defer a.close()
 	steps := []func(context.Context) error{
-		a.openFolder, a.probe, a.openStore, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.listen,
+		a.openFolder, a.probe, a.openProcesses, a.openStore, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.listen,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -158,15 +162,31 @@ func (a *App) openStore(ctx context.Context) error {
 	return nil
 }
 
-func (a *App) openEngine(context.Context) error {
+func (a *App) openEngine(ctx context.Context) error {
 	all := standard.Engines()
 	i := slices.IndexFunc(all, func(d standard.EngineDriver) bool { return a.opt.Engine == "" || d.Name == a.opt.Engine })
 	if i < 0 {
 		return fmt.Errorf("there is no engine named %q", a.opt.Engine)
 	}
 	a.opt.Engine = all[i].Name
-	a.engine = all[i].New(a.opt.DataDir, a.opt.Timing, a.log)
-	return nil
+	ledger, err := a.ledgerID(ctx)
+	if err != nil {
+		return err
+	}
+	a.engine, err = all[i].New(standard.EngineOptions{DataDir: a.opt.DataDir, Ledger: ledger, Env: os.Getenv, Timing: a.opt.Timing, Log: a.log})
+	return err
+}
+
+// ledgerID tells this database from others on an engine that they share. It is
+// made once.
+func (a *App) ledgerID(ctx context.Context) (string, error) {
+	const key = "ledger_id"
+	known, err := a.store.BootState(ctx, key)
+	if known != "" || err != nil {
+		return known, err
+	}
+	made := id.New("led")
+	return made, a.store.SetBootState(ctx, key, made)
 }
 
 // assemble makes everything that is not opened: runner, control, verbs, server.
@@ -179,11 +199,11 @@ func (a *App) assemble(context.Context) error {
 		return err
 	}
 	world := &runner.World{
-		Store: a.store, Models: a.models, Tools: a.tools.Tool, Open: standard.Workspace, Artifact: a.artifact,
-		Events: a.events, Clock: time.Now, SlogTurns: a.log,
+		Store: a.store, Models: a.models, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Artifact: a.artifact,
+		Events: a.events, Clock: failpoint.Now, SlogTurns: a.log,
 	}
 	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
-	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, BootEpoch: a.boot, Now: time.Now, Log: a.log})
+	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: a.host.End, BootEpoch: a.boot, Now: failpoint.Now, Log: a.log})
 	if err := a.dispatcher(); err != nil {
 		return err
 	}
@@ -207,7 +227,7 @@ func (a *App) dispatcher() error {
 	}
 	a.deps = pipeline.Deps{
 		Store: a.store, Authz: authoperator.New(operator.ID), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
-		Now: time.Now, Wake: a.control.Wake, Tell: a.runner.Cancel,
+		Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Processes: processes{a.host, a.log},
 		BodyDigest: func(body []byte) string {
 			mac := hmac.New(sha256.New, key)
 			mac.Write(body)

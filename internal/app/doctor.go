@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/config"
+	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/proctree"
 	"github.com/cadre-dev/cadre/internal/standard"
+	"github.com/cadre-dev/cadre/internal/store"
 )
 
 // Finding is one thing that Doctor looked at.
@@ -29,16 +32,17 @@ const lowDisk = 512 << 20
 // Doctor looks at a data folder and this machine. It changes nothing: what a
 // running server holds is not opened.
 func Doctor(ctx context.Context, dir string) []Finding {
-	findings := []Finding{checkFolder(dir)}
-	if !findings[0].OK {
+	findings := []Finding{checkFolder(dir), checkDisk(dir)}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return findings
 	}
 	pid := config.Holder(dir)
-	findings = append(findings, checkDisk(dir), checkServer(dir, pid), checkToken(dir), checkClock())
+	findings = append(findings, checkServer(dir, pid), checkToken(dir), checkProcesses())
 	if pid == 0 {
-		return append(findings, checkAddress(ctx), checkStore(ctx, dir))
+		database, clock := checkStore(ctx, dir)
+		return append(findings, clock, checkAddress(ctx), database, checkEngine(dir))
 	}
-	return append(findings, checkHealth(ctx, dir))
+	return append(findings, checkClock(time.Time{}), checkHealth(ctx, dir, pid))
 }
 
 func checkFolder(dir string) Finding {
@@ -98,30 +102,61 @@ func checkToken(dir string) Finding {
 	return Finding{"token", true, "only its owner can read it", ""}
 }
 
-func checkClock() Finding {
-	now := time.Now()
-	if now.Year() < 2025 {
-		return Finding{"clock", false, "it is " + now.Format(time.RFC3339), "set the system's clock"}
+// clockSlack is how much earlier than what was written last it may be.
+const clockSlack = time.Minute
+
+// checkClock compares the clock with the time of what was written last.
+func checkClock(newest time.Time) Finding {
+	now := failpoint.Now()
+	switch {
+	case now.Year() < 2025:
+		return Finding{"clock", false, "it is " + now.UTC().Format(time.RFC3339), "set the system's clock"}
+	case now.Add(clockSlack).Before(newest):
+		return Finding{
+			"clock", false, fmt.Sprintf("it is %s, and the store was written at %s: the clock was set back", now.UTC().Format(time.RFC3339), newest.UTC().Format(time.RFC3339)),
+			"set the system's clock; turns go on all the same, but times in the log do not rise and waits last longer",
+		}
 	}
 	return Finding{"clock", true, now.UTC().Format(time.RFC3339), ""}
 }
 
-// checkStore opens the database, which a running server would hold.
-func checkStore(ctx context.Context, dir string) Finding {
-	if _, err := os.Stat(filepath.Join(dir, "cadre.db")); errors.Is(err, fs.ErrNotExist) {
-		return Finding{"store", true, "none yet; the first start makes it", ""}
+// checkProcesses says how commands are kept together.
+func checkProcesses() Finding {
+	mode, reason := proctree.Probe()
+	if mode == proctree.Namespace {
+		return Finding{"processes", true, "commands run in PID namespaces: they end as a whole, also with the server", ""}
 	}
-	lock, err := config.Acquire(dir)
-	if err != nil {
-		return Finding{"store", false, fault.From(err).Message, "stop the other server first"}
+	return Finding{"processes", true, "commands run in process groups: what is left of them is found and ended at the next start (" + reason + ")", ""}
+}
+
+// inspectTime bounds how long Doctor looks for damage in a file.
+const inspectTime = 30 * time.Second
+
+// checkStore looks into the database of a server that does not run, and compares
+// the clock with it.
+func checkStore(ctx context.Context, dir string) (database, clock Finding) {
+	ctx, cancel := context.WithTimeout(ctx, inspectTime)
+	defer cancel()
+	found, err := standard.Stores()[0].Inspect(ctx, dir)
+	clock = checkClock(found.Newest)
+	switch {
+	case errors.Is(err, store.ErrNewerSchema):
+		return Finding{"store", false, fault.From(err).Message, "start the cadre that wrote it: `cadre version` of that one is newer"}, clock
+	case err != nil:
+		return Finding{"store", false, fault.From(err).Message, "nothing was changed; the file's end, its -wal file and the disk's log may tell what happened to it"}, clock
+	case !found.Exists:
+		return Finding{"store", true, "none yet; the first start makes it", ""}, clock
+	case found.Schema < found.Release:
+		return Finding{"store", true, fmt.Sprintf("schema v%d; the next start brings it to v%d", found.Schema, found.Release), ""}, clock
 	}
-	defer func() { _ = lock.Release() }()
-	s, err := standard.Stores()[0].Open(ctx, dir)
-	if err != nil {
-		return Finding{"store", false, err.Error(), "restore a backup, or move " + filepath.Join(dir, "cadre.db") + " away to begin anew"}
+	return Finding{"store", true, fmt.Sprintf("undamaged, schema v%d", found.Schema), ""}, clock
+}
+
+// checkEngine looks into the files of an engine that does not run. They hold no
+// truth: what is wrong with them costs a rebuild.
+func checkEngine(dir string) Finding {
+	if err := standard.Engines()[0].Inspect(standard.EngineOptions{DataDir: dir, Env: os.Getenv}); err != nil {
+		return Finding{"engine", false, err.Error(), "nothing needs to be done: the next start sets the files aside and makes them anew from the store, and no turn is lost"}
 	}
-	if err := s.Close(); err != nil {
-		return Finding{"store", false, err.Error(), "check the disk"}
-	}
-	return Finding{"store", true, "opens and has this release's schema", ""}
+	return Finding{"engine", true, "its files can be used", ""}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -49,7 +50,7 @@ func checkAddress(ctx context.Context) Finding {
 const healthTime = 5 * time.Second
 
 // checkHealth asks the running server how it is.
-func checkHealth(ctx context.Context, dir string) Finding {
+func checkHealth(ctx context.Context, dir string, pid int) Finding {
 	s, err := config.ReadServer(dir)
 	if err != nil {
 		return Finding{"health", true, "not asked: the server does not listen yet", ""}
@@ -61,6 +62,9 @@ func checkHealth(ctx context.Context, dir string) Finding {
 		return Finding{"health", false, err.Error(), "restart the server: its server.json is damaged"}
 	}
 	res, err := (&http.Client{}).Do(req)
+	if err != nil && stopped(pid) {
+		return Finding{"health", false, fmt.Sprintf("process %d is stopped by a signal (SIGSTOP): it answers nobody", pid), fmt.Sprintf("kill -CONT %d; its turns go on", pid)}
+	}
 	if err != nil {
 		return Finding{"health", false, "the server does not answer at " + s.URL, "look into `cadre logs`; `cadre down` and `cadre up -d` restart it, and no turn is lost"}
 	}
@@ -71,4 +75,14 @@ func checkHealth(ctx context.Context, dir string) Finding {
 		return Finding{"health", false, said, "inputs are accepted and wait; `cadre logs` says more"}
 	}
 	return Finding{"health", true, "ok", ""}
+}
+
+// stopped says whether a process is stopped by a signal, where the system tells.
+func stopped(pid int) bool {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(data), ") ") // after the name
+	return strings.HasPrefix(rest, "T")
 }

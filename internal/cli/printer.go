@@ -58,8 +58,12 @@ func (p *printer) event(e *eventv1.Event) {
 		p.tool("✗", v.AgentToolFailed.GetCallId(), v.AgentToolFailed.GetName(), oneLine(v.AgentToolFailed.GetResult(), 100), v.AgentToolFailed.GetDurationMs())
 	case *eventv1.Event_AgentToolOutcomeUnknown:
 		p.tool("?", v.AgentToolOutcomeUnknown.GetCallId(), v.AgentToolOutcomeUnknown.GetName(), v.AgentToolOutcomeUnknown.GetMessage(), 0)
+	case *eventv1.Event_AgentToolProgress:
+		p.progress(v.AgentToolProgress.GetText())
 	case *eventv1.Event_TurnRecoveryRequested:
-		p.line("… the turn is taken up again where it was (attempt %d was lost)", v.TurnRecoveryRequested.GetLostGeneration())
+		p.line("… the turn is taken up again where it was%s", lostNote(v.TurnRecoveryRequested))
+	case *eventv1.Event_TurnCancelling:
+		p.line("… cancelling; still alive: %s", strings.Join(v.TurnCancelling.GetUnconfirmed(), ", "))
 	default:
 		p.ending(e)
 	}
@@ -109,15 +113,37 @@ func (p *printer) ending(e *eventv1.Event) {
 	case *eventv1.Event_TurnCancelled:
 		p.line("%s", join("cancelled after "+millis(v.TurnCancelled.GetDurationMs()), v.TurnCancelled.GetReason()))
 	case *eventv1.Event_TurnWaiting:
-		p.line("waiting for: %s", v.TurnWaiting.GetWaitingFor())
+		p.line("waiting for: %s%s", v.TurnWaiting.GetWaitingFor(), until(v.TurnWaiting))
 		if v.TurnWaiting.GetWaitingFor() == "outcome_unknown" {
-			p.line("  look at what the call did, then say how to go on: cadre send %s -m TEXT", e.GetSessionId())
+			p.line("  look at what the call did, then let the turn go on: cadre recover %s", e.GetSessionId())
+			p.line("  or say how to go on instead: cadre send %s -m TEXT", e.GetSessionId())
 		}
 		return
 	default:
 		return
 	}
 	delete(p.running, e.GetExecutionId())
+}
+
+// progress shows what a running tool prints, set off from the answer.
+func (p *printer) progress(text string) {
+	for line := range strings.Lines(text) {
+		p.line("  │ %s", strings.TrimRight(line, "\r\n"))
+	}
+}
+
+func lostNote(v *eventv1.TurnRecoveryRequested) string {
+	if v.GetReason() == "attempt_lost" {
+		return fmt.Sprintf(" (attempt %d was lost)", v.GetLostGeneration())
+	}
+	return ""
+}
+
+func until(v *eventv1.TurnWaiting) string {
+	if v.GetUntil() == nil {
+		return ""
+	}
+	return " until " + v.GetUntil().AsTime().Local().Format("15:04:05")
 }
 
 // ephemeral shows text that is not durable yet.

@@ -23,8 +23,12 @@ another turn runs, it waits for its own.`,
 			if err != nil {
 				return err
 			}
+			approve, err := f.approval()
+			if err != nil {
+				return err
+			}
 			return c.send(cmd, &f, &sessionv1.SendMessageRequest{
-				SessionId: args[0], Message: text, Model: absoluteModel(f.model, "."), Effort: f.effort, IdempotencyKey: keyOr(f.key),
+				SessionId: args[0], Message: text, Model: absoluteModel(f.model, "."), Effort: f.effort, Approve: approve, IdempotencyKey: keyOr(f.key),
 			})
 		},
 	}

@@ -45,11 +45,16 @@ func (t *tracker) note(e *eventv1.Event) {
 			t.waiting = nil
 		}
 	case "turn.waiting":
-		t.waiting = e
+		if e.GetTurnWaiting().GetUntil() == nil { // it does not go on by itself
+			t.waiting = e
+		}
 	case "turn.reopened", "turn.recovery.requested":
 		t.open[x] = true
 		if t.waiting.GetExecutionId() == x {
 			t.waiting = nil
+		}
+		if t.last.GetExecutionId() == x {
+			t.last = nil
 		}
 	}
 }

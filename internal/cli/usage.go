@@ -10,7 +10,7 @@ import (
 
 // planned are the commands of the contract that later releases bring.
 var planned = []string{
-	"reset", "runner", "machine", "sandbox", "diff", "edit", "search", "tag", "chat", "steer", "pause", "resume", "terminate", "recover",
+	"reset", "runner", "machine", "sandbox", "diff", "edit", "search", "tag", "chat", "steer", "pause", "resume", "terminate",
 	"approvals", "usage", "skill", "workflow", "schedule", "auth", "apikey", "context", "mcp", "migrate", "backup", "restore", "models", "test",
 	"units", "license",
 }

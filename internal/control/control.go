@@ -11,6 +11,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/engine"
@@ -26,9 +27,12 @@ type Runner interface {
 
 // Options of a Control.
 type Options struct {
-	Store     store.Store
-	Engine    engine.Engine
-	Runner    Runner
+	Store  store.Store
+	Engine engine.Engine
+	Runner Runner
+	// End ends the processes of an execution and returns when they are proven gone;
+	// nil when none are ever started.
+	End       func(ctx context.Context, session, execution string) error
 	BootEpoch string
 	// DispatchEvery is how often lost nudges are looked for. Default 10 s.
 	DispatchEvery time.Duration
@@ -40,6 +44,9 @@ type Options struct {
 type Control struct {
 	Options
 	wakes   chan store.Nudge
+	reached chan struct{} // holds at most one: the engine was reached
+	memory  atomic.Value  // string: the id of the engine that was reached last
+	silent  atomic.Bool   // the last wake did not reach the engine
 	running sync.WaitGroup
 	stop    context.CancelFunc
 }
@@ -49,25 +56,23 @@ func New(o Options) *Control {
 	if o.DispatchEvery == 0 {
 		o.DispatchEvery = 10 * time.Second
 	}
-	return &Control{Options: o, wakes: make(chan store.Nudge, 4096)}
+	return &Control{Options: o, wakes: make(chan store.Nudge, 4096), reached: make(chan struct{}, 1)}
 }
 
 var _ engine.Handlers = (*Control)(nil)
 
-// Start takes over from a dead predecessor, nudges everything that is open and
-// begins to dispatch. The engine must be started, and the caller must hold the
-// data folder's lock: that nobody else runs attempts is what it proves.
+// Start begins to dispatch and, as often as the engine is reached, takes over what
+// a dead predecessor left there and nudges everything that is open. The caller must
+// hold the data folder's lock: that nobody else runs attempts is what it proves.
 func (c *Control) Start(ctx context.Context) error {
-	if err := c.adopt(ctx); err != nil {
-		return err
-	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c.stop = stop
 	for range nudgers {
 		c.running.Go(func() { c.nudge(work) })
 	}
 	c.running.Go(func() { c.dispatch(work) })
-	return c.nudgeAll(ctx)
+	c.running.Go(func() { c.follow(work) })
+	return nil
 }
 
 // Stop ends the dispatching. The engine is stopped by its owner.
@@ -76,34 +81,6 @@ func (c *Control) Stop() {
 		c.stop()
 		c.running.Wait()
 	}
-}
-
-// adopt fails the attempts of earlier processes in the engine, so that their
-// sessions peek again now and not after a heartbeat's timeout.
-func (c *Control) adopt(ctx context.Context) error {
-	live, err := c.Store.LiveAttempts(ctx)
-	if err != nil {
-		return err
-	}
-	known, err := c.Store.EngineID(ctx)
-	if err != nil {
-		return err
-	}
-	var refs []engine.ActivityRef
-	for _, a := range live {
-		if a.BootEpoch != c.BootEpoch && a.Activity != "" && known == c.Engine.ID() {
-			refs = append(refs, engine.ActivityRef{Workflow: a.Workflow, Run: a.Run, Activity: a.Activity})
-		}
-	}
-	if len(live) > 0 {
-		c.Log.InfoContext(ctx, "turns of the process before are taken over", "attempts", len(live))
-	}
-	if known != c.Engine.ID() {
-		if err := c.Store.SetEngineID(ctx, c.Engine.ID()); err != nil {
-			return err
-		}
-	}
-	return c.Engine.Abandon(ctx, refs)
 }
 
 // Peek decides what a session does next.
@@ -161,6 +138,11 @@ func (c *Control) Run(ctx context.Context, a engine.Attempt) error {
 
 // Interrupt settles a cancelled execution that nobody works on.
 func (c *Control) Interrupt(ctx context.Context, session, execution string) error {
+	if c.End != nil {
+		if err := c.End(ctx, session, execution); err != nil {
+			return err
+		}
+	}
 	err := c.Store.SettleInterrupted(ctx, session, execution, c.Now())
 	if errors.Is(err, store.ErrNoWork) {
 		return nil

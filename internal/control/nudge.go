@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/store"
@@ -28,10 +29,25 @@ func (c *Control) nudge(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case n := <-c.wakes:
-			if err := c.Engine.Wake(ctx, n.Session, n.Revision); err != nil && ctx.Err() == nil {
-				c.Log.WarnContext(ctx, "the engine was not reached; the session waits in the outbox", "session", n.Session, "error", err)
-			}
+			c.wake(ctx, n)
 		}
+	}
+}
+
+// wake tells the engine. Of the wakes that do not reach it, one after the other,
+// the log shows the first.
+func (c *Control) wake(ctx context.Context, n store.Nudge) {
+	err := c.Engine.Wake(ctx, n.Session, n.Revision)
+	switch {
+	case err == nil:
+		c.silent.Store(false)
+	case ctx.Err() != nil:
+	default:
+		level := slog.LevelDebug
+		if !c.silent.Swap(true) {
+			level = slog.LevelWarn
+		}
+		c.Log.Log(ctx, level, "the engine was not reached; the session waits in the outbox", "session", n.Session, "error", err)
 	}
 }
 

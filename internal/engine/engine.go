@@ -64,12 +64,18 @@ type Handlers interface {
 	Peek(ctx context.Context, session string) (Decision, error)
 	// Run executes one attempt and returns when it is settled or has given up. The
 	// context ends when the engine stops, with cause ErrStopping, or gives the attempt
-	// up, with cause ErrLost. An error means that the attempt ended without settling.
+	// up, with cause ErrLost; one that cannot tell this from its own absence, being
+	// elsewhere, leaves the attempt alone. An error means that it ended without settling.
 	// The loop peeks again either way; from the second such error in a row with backoff.
 	Run(ctx context.Context, attempt Attempt) error
 	// Interrupt settles an interruption that no live attempt will settle. An error
 	// is retried with backoff.
 	Interrupt(ctx context.Context, session, execution string) error
+	// Connected says that the engine can be reached, for the first time or again, and
+	// which memory it has now (its ID): what is open is to be told to it. It may be
+	// called any number of times, also at the end of Start, and returns soon: what
+	// takes time goes on behind it. Peek and Run may be called before it.
+	Connected(ctx context.Context, id string)
 }
 
 // Engine wakes sessions.
@@ -77,9 +83,11 @@ type Engine interface {
 	// ID identifies the engine's own memory: another id means that it knows nothing
 	// of what an engine before it was told. Stable over restarts on the same files.
 	// It may be called before Start, and Start may change it when it has to rebuild
-	// files that prove damaged.
+	// files that prove damaged. One that lives elsewhere has none until it was reached,
+	// and another when it comes back without its memory; Connected tells.
 	ID() string
-	// Start begins to work and calls h. It returns when Wake may be called.
+	// Start begins to work and calls h. It returns when Wake may be called. One that
+	// lives elsewhere starts also while it cannot be reached, and tries by itself.
 	Start(ctx context.Context, h Handlers) error
 	// Wake makes sure that the session's loop peeks at least once after this call,
 	// starting the loop when none is open. revision is the ledger's wake revision

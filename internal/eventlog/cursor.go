@@ -63,8 +63,12 @@ func (f Filter) orderOf(e *eventv1.Event) int64 {
 }
 
 // Cursor makes the id of an event under this filter.
-func (f Filter) Cursor(order int64) string {
-	return strconv.FormatInt(order, 10) + "." + f.digest()
+func (f Filter) Cursor(order int64) string { return f.cursors()(order) }
+
+// cursors is Cursor for many events: the filter's digest is made once.
+func (f Filter) cursors() func(order int64) string {
+	suffix := "." + f.digest()
+	return func(order int64) string { return strconv.FormatInt(order, 10) + suffix }
 }
 
 // Parse reads a cursor: an id that a stream with the same filter gave, a bare

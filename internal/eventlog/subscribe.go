@@ -11,8 +11,12 @@ import (
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
-// pageSize is how many events a replay reads at once.
-const pageSize = 500
+// How many events a replay reads at once. The first page is small: a reader that
+// comes back misses little, and one that leaves again soon costs little.
+const (
+	firstPage = 50
+	pageSize  = 500
+)
 
 // Frame is one message of a stream; exactly one of Event, Ephemeral and
 // Heartbeat is set.
@@ -53,6 +57,8 @@ type reader struct {
 	sub      Subscription
 	cursor   int64 // order of the last event that was seen, also of those the filter left out
 	position int64 // in the topic's ephemeral frames
+	limit    int   // of the next page
+	cursorOf func(order int64) string
 	shownTo  covered
 }
 
@@ -77,7 +83,7 @@ func (l *Log) reader(ctx context.Context, s Subscription) (*reader, error) {
 	if head := headOf(state, s.Filter); after > head {
 		return nil, fault.New(fault.OutOfRange, "CURSOR_AHEAD", "the cursor %q is beyond the log's newest event %d", s.After, head)
 	}
-	return &reader{log: l, sub: s, cursor: after}, nil
+	return &reader{log: l, sub: s, cursor: after, limit: firstPage, cursorOf: s.Filter.cursors()}, nil
 }
 
 func headOf(st store.SessionState, f Filter) int64 {
@@ -163,7 +169,7 @@ func (r *reader) step(ctx context.Context, t *topic, yield func(Frame, error) bo
 			continue
 		}
 		sent = true
-		if !yield(Frame{ID: r.sub.Filter.Cursor(order), Event: e}, nil) {
+		if !yield(Frame{ID: r.cursorOf(order), Event: e}, nil) {
 			return changed, sent, errStopped
 		}
 	}
@@ -189,11 +195,12 @@ func (r *reader) page(ctx context.Context) ([]*eventv1.Event, error) {
 	if head <= r.cursor {
 		return nil, nil
 	}
-	f := r.sub.Filter
+	f, limit := r.sub.Filter, r.limit
+	r.limit = pageSize
 	events, err := r.log.source.Events(ctx, store.EventQuery{
-		Session: r.sub.Session, Tree: f.Tree, After: r.cursor, Limit: pageSize, Types: f.Types, MaxDepth: f.MaxDepth,
+		Session: r.sub.Session, Tree: f.Tree, After: r.cursor, Limit: limit, Types: f.Types, MaxDepth: f.MaxDepth,
 	})
-	if err == nil && len(events) < pageSize && (len(events) == 0 || f.orderOf(events[len(events)-1]) < head) {
+	if err == nil && len(events) < limit && (len(events) == 0 || f.orderOf(events[len(events)-1]) < head) {
 		r.cursor = max(r.cursor, head)
 	}
 	return events, err

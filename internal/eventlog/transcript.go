@@ -70,8 +70,14 @@ func (f *Folder) Add(e *eventv1.Event) {
 		t := f.turn(e)
 		t.Phase, t.StartedAt = agentexecutionv1.ExecutionPhase_running, e.GetOccurredAt()
 	case *eventv1.Event_AgentMessageDelta, *eventv1.Event_AgentMessageCompleted, *eventv1.Event_AgentReasoningDelta,
-		*eventv1.Event_AgentModelRequest, *eventv1.Event_TurnRecoveryRequested:
+		*eventv1.Event_AgentModelRequest:
 		f.message(e)
+	case *eventv1.Event_TurnRecoveryRequested:
+		f.turn(e).Phase = agentexecutionv1.ExecutionPhase_running
+		f.message(e)
+	case *eventv1.Event_TurnReopened:
+		t := f.turn(e)
+		t.Phase, t.EndedAt, t.Error = agentexecutionv1.ExecutionPhase_queued, nil, nil
 	case *eventv1.Event_AgentToolRequested, *eventv1.Event_AgentToolStarted, *eventv1.Event_AgentToolCompleted,
 		*eventv1.Event_AgentToolFailed, *eventv1.Event_AgentToolOutcomeUnknown:
 		f.tool(e)

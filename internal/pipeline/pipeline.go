@@ -41,6 +41,17 @@ type Deps struct {
 	Wake func(session string, revision int64)
 	// Tell stops a running attempt on this node at once.
 	Tell func(store.Fence)
+	// Processes are what tool calls started.
+	Processes Processes
+}
+
+// Processes ends what tool calls started, and proves it gone. What is still alive
+// after some seconds stands in the log.
+type Processes interface {
+	// End ends those of an execution, or with "" of the whole session.
+	End(ctx context.Context, session, execution string)
+	// Forget ends those of a deleted session and drops what they printed.
+	Forget(ctx context.Context, session string)
 }
 
 // Models checks and identifies models by name.

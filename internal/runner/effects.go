@@ -27,6 +27,7 @@ type World struct {
 	Models    Models
 	Tools     func(name string) (tool.Tool, bool)
 	Open      func(folder string) (workspace.Workspace, error)
+	End       func(ctx context.Context, session, execution string) error // of processes; nil when none are started
 	Artifact  artifact.Store
 	Events    *eventlog.Log
 	Clock     func() time.Time
@@ -54,6 +55,14 @@ func (w *World) Tool(name string) (tool.Tool, bool) { return w.Tools(name) }
 // OpenWorkspace opens a folder of this machine.
 func (w *World) OpenWorkspace(_ context.Context, folder string) (workspace.Workspace, error) {
 	return w.Open(folder)
+}
+
+// EndProcesses ends what the execution's tool calls started.
+func (w *World) EndProcesses(ctx context.Context, session, execution string) error {
+	if w.End == nil {
+		return nil
+	}
+	return w.End(ctx, session, execution)
 }
 
 // Artifacts is the artifact store.

@@ -111,11 +111,11 @@ func (r *Runner) Run(ctx context.Context, a engine.Attempt, gone string) error {
 
 // claimEvents are what a claim adds to the log: the turn started, or it was
 // found without an owner and goes on.
-func (r *Runner) claimEvents(p *ledgerv1.ExecutionPolicy) func(bool, int64) []*eventv1.Event {
-	return func(first bool, lost int64) []*eventv1.Event {
+func (r *Runner) claimEvents(p *ledgerv1.ExecutionPolicy) func(store.Taken) []*eventv1.Event {
+	return func(how store.Taken) []*eventv1.Event {
 		now := r.effects.Now()
-		if !first {
-			return []*eventv1.Event{event.New(now, &eventv1.TurnRecoveryRequested{Reason: "attempt_lost", LostGeneration: lost})}
+		if !how.First {
+			return []*eventv1.Event{event.New(now, &eventv1.TurnRecoveryRequested{Reason: how.Reason, LostGeneration: how.Lost})}
 		}
 		return []*eventv1.Event{
 			event.New(now, &eventv1.TurnStarted{Model: p.GetModel(), Provider: p.GetProvider(), Effort: p.GetEffort(), Tools: p.GetTools()}),
@@ -148,7 +148,7 @@ func (r *Runner) policy(ctx context.Context, a engine.Attempt) (p *ledgerv1.Exec
 	provider, _, _ := model.ParseName(x.GetSpec().GetModel())
 	p = &ledgerv1.ExecutionPolicy{
 		Model: x.GetSpec().GetModel(), Provider: provider, Effort: x.GetSpec().GetEffort(),
-		AgentId: x.GetSpec().GetAgentId(), Workspace: s.GetSpec().GetWorkspace().GetLocal().GetPath(),
+		AgentId: x.GetSpec().GetAgentId(), Workspace: s.GetSpec().GetWorkspace().GetLocal().GetPath(), Approve: x.GetSpec().GetApprove(),
 	}
 	if err := r.read(ctx, resourcev1.ResourceKind_agent, p.AgentId, agent); err != nil {
 		if fault.CodeOf(err) == fault.NotFound {

@@ -27,9 +27,8 @@ import (
 	"github.com/cadre-dev/cadre/internal/tool/grep"
 	"github.com/cadre-dev/cadre/internal/tool/list"
 	"github.com/cadre-dev/cadre/internal/tool/read"
+	"github.com/cadre-dev/cadre/internal/tool/shell"
 	"github.com/cadre-dev/cadre/internal/tool/write"
-	"github.com/cadre-dev/cadre/internal/workspace"
-	"github.com/cadre-dev/cadre/internal/workspace/local"
 )
 
 // Kinds are the nouns, in the order in which people list them.
@@ -51,6 +50,7 @@ func Tools() []tool.Registration {
 		{Name: "edit", New: edit.New},
 		{Name: "list", New: list.New},
 		{Name: "grep", New: grep.New},
+		{Name: "shell", New: shell.New},
 	}
 }
 
@@ -65,12 +65,17 @@ func Models() []model.Registration {
 type StoreDriver struct {
 	Name string
 	Open func(ctx context.Context, dataDir string) (store.Store, error)
+	// Inspect looks into a database that no server holds; the error says what is wrong.
+	Inspect func(ctx context.Context, dataDir string) (store.Inspection, error)
 }
 
 // Stores are the database drivers; the first is the default.
 func Stores() []StoreDriver {
 	return []StoreDriver{
-		{Name: "sqlite", Open: func(ctx context.Context, dir string) (store.Store, error) { return sqlite.Open(ctx, dir) }},
+		{
+			Name: "sqlite", Inspect: sqlite.Inspect,
+			Open: func(ctx context.Context, dir string) (store.Store, error) { return sqlite.Open(ctx, dir) },
+		},
 	}
 }
 
@@ -84,21 +89,42 @@ func Artifacts() []artifact.Registration {
 // EngineDriver makes an engine.
 type EngineDriver struct {
 	Name string
-	New  func(dataDir string, timing engine.Timing, log *slog.Logger) engine.Engine
+	New  func(o EngineOptions) (engine.Engine, error)
+	// Inspect says what is wrong with what an engine that does not run keeps in the
+	// data folder; nil when nothing is.
+	Inspect func(o EngineOptions) error
+}
+
+// EngineOptions are what an engine may need. A driver reads its own variables.
+type EngineOptions struct {
+	DataDir string
+	Ledger  string                   // the id of the database that tells the engine what is open
+	Env     func(name string) string // reads a variable of the environment
+	Timing  engine.Timing
+	Log     *slog.Logger
 }
 
 // Engines are the durable engines; the first is the default. The one in memory
 // forgets its wake-ups at the end of the process, and the ledger tells it again.
 func Engines() []EngineDriver {
 	return []EngineDriver{
-		{Name: "temporal", New: func(dir string, timing engine.Timing, log *slog.Logger) engine.Engine {
-			return temporal.New(temporal.Options{Dir: filepath.Join(dir, "engine"), Timing: timing, Log: log})
+		{Name: "temporal", New: func(o EngineOptions) (engine.Engine, error) {
+			external, err := temporal.ExternalFromEnv(o.Env)
+			if err != nil {
+				return nil, err
+			}
+			return temporal.New(temporal.Options{
+				Dir: filepath.Join(o.DataDir, "engine"), Timing: o.Timing, Log: o.Log, External: external, Ledger: o.Ledger,
+			}), nil
+		}, Inspect: func(o EngineOptions) error {
+			external, err := temporal.ExternalFromEnv(o.Env)
+			if err != nil || external != nil {
+				return err
+			}
+			return temporal.Inspect(filepath.Join(o.DataDir, "engine"))
 		}},
-		{Name: "memory", New: func(_ string, timing engine.Timing, log *slog.Logger) engine.Engine {
-			return memory.New(memory.Options{Timing: timing, Log: log})
-		}},
+		{Name: "memory", New: func(o EngineOptions) (engine.Engine, error) {
+			return memory.New(memory.Options{Timing: o.Timing, Log: o.Log}), nil
+		}, Inspect: func(EngineOptions) error { return nil }},
 	}
 }
-
-// Workspace opens a folder of this machine.
-func Workspace(folder string) (workspace.Workspace, error) { return local.Open(folder) }

@@ -47,6 +47,8 @@ type Result struct {
 
 // Env is what a tool works with.
 type Env struct {
+	Session   string              // whose call it is
+	Execution string              // the turn that makes it
 	Workspace workspace.Workspace // nil when the session has none
 	Progress  func(text string)   // a person's view of long work; never nil
 }
@@ -54,8 +56,26 @@ type Env struct {
 // Tool is one thing that a model may do. Safe for concurrent use.
 type Tool interface {
 	Spec() Spec
-	// Run does it. Arguments that do not fit the schema are a Result with IsError.
+	// Run does it. Arguments that do not fit the schema are a Result with IsError. A
+	// call that the end of ctx interrupted gives the cause; a Result beside it that is
+	// not empty says that its outcome is known all the same.
 	Run(ctx context.Context, env Env, call Call) (Result, error)
+}
+
+// Classifier is a Tool whose calls differ in class. Spec's class is that of the
+// worst of them.
+type Classifier interface {
+	Tool
+	// ClassOf tells one call's class from its arguments alone.
+	ClassOf(call Call) Class
+}
+
+// ClassOf is the class of one call of a tool.
+func ClassOf(t Tool, call Call) Class {
+	if c, ok := t.(Classifier); ok {
+		return c.ClassOf(call)
+	}
+	return t.Spec().Class
 }
 
 // Mutation is one prepared change of one file.

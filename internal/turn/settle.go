@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
@@ -58,7 +59,13 @@ func (t *turn) settleCompleted(ctx context.Context, limit string) error {
 	})
 }
 
+// settleCancelled ends the turn once nothing of it is alive.
 func (t *turn) settleCancelled(ctx context.Context) error {
+	if err := t.endProcesses(ctx); errors.Is(err, store.ErrFenced) {
+		return nil
+	} else if err != nil {
+		return err
+	}
 	return t.settle(ctx, store.Settlement{
 		Phase: agentexecutionv1.ExecutionPhase_cancelled,
 		Events: func(sum store.Totals) []*eventv1.Event {
@@ -84,7 +91,10 @@ func (t *turn) waitForPerson(ctx context.Context) (step, error) {
 	return nil, t.settle(ctx, store.Settlement{
 		Phase: agentexecutionv1.ExecutionPhase_waiting, WaitingFor: store.WaitOutcomeUnknown,
 		Events: func(store.Totals) []*eventv1.Event {
-			return []*eventv1.Event{t.event(&eventv1.TurnWaiting{WaitingFor: store.WaitOutcomeUnknown})}
+			return []*eventv1.Event{
+				t.event(&eventv1.AgentToolOutcomeUnknown{CallId: t.unknown.id(), Name: t.unknown.Call.GetName(), Message: unknownText}),
+				t.event(&eventv1.TurnWaiting{WaitingFor: store.WaitOutcomeUnknown}),
+			}
 		},
 	})
 }

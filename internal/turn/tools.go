@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +23,11 @@ type call struct {
 
 func (c *call) id() string { return c.Call.GetId() }
 
-func (c *call) readOnly() bool { return c.tool == nil || c.tool.Spec().Class == tool.ReadOnly }
+func (c *call) input() tool.Call { return tool.Call{ID: c.id(), Args: []byte(c.Call.GetArguments())} }
+
+func (c *call) class() tool.Class { return tool.ClassOf(c.tool, c.input()) }
+
+func (c *call) readOnly() bool { return c.tool == nil || c.class() == tool.ReadOnly }
 
 // outcome is what a call came to.
 type outcome struct {
@@ -85,9 +90,28 @@ func (t *turn) runBatch(ctx context.Context, batch []*call) (unknown bool, err e
 	}
 	outcomes, err := t.runAll(ctx, works)
 	if err != nil {
-		return false, err
+		return false, t.recordInterrupted(ctx, batch, outcomes, err)
 	}
 	return t.record(ctx, batch, outcomes)
+}
+
+// recordInterrupted keeps the outcomes that are known of a batch that the end of
+// its attempt interrupted, so that the next one need not wonder.
+func (t *turn) recordInterrupted(ctx context.Context, batch []*call, outcomes []outcome, cause error) error {
+	var known []*call
+	var results []outcome
+	for i, o := range outcomes {
+		if o.result.Text != "" && !o.unknown {
+			known, results = append(known, batch[i]), append(results, o)
+		}
+	}
+	if _, err := t.record(context.WithoutCancel(ctx), known, results); err != nil {
+		t.fx.Log().WarnContext(ctx, "outcomes of an interrupted turn were not recorded", "execution", t.claim.Execution, "error", err)
+		if errors.Is(err, store.ErrFenced) {
+			return err
+		}
+	}
+	return cause
 }
 
 // work is a prepared call: its registration, when it has still to be made, and
@@ -97,6 +121,8 @@ type work struct {
 	run   func(context.Context) (outcome, error)
 }
 
+// runAll runs calls at once. Beside an error the outcomes of those stand that
+// came to one.
 func (t *turn) runAll(ctx context.Context, works []work) ([]outcome, error) {
 	outcomes := make([]outcome, len(works))
 	errs := make([]error, len(works))
@@ -114,7 +140,7 @@ func (t *turn) runAll(ctx context.Context, works []work) ([]outcome, error) {
 	all.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return nil, err
+			return outcomes, err
 		}
 	}
 	return outcomes, nil
@@ -131,13 +157,17 @@ func (t *turn) prepare(ctx context.Context, c *call) (work, error) {
 			return w, err
 		}
 	}
+	class := c.class()
+	if refused := t.denied(c, class); refused != "" {
+		return done(outcome{result: tool.Fail("%s", refused)}), nil
+	}
 	env, err := t.env(ctx, c)
 	if err != nil {
 		return work{}, err
 	}
-	input := tool.Call{ID: c.id(), Args: []byte(c.Call.GetArguments())}
-	start := &store.ToolStart{CallID: c.id(), Class: string(c.tool.Spec().Class), Event: t.event(&eventv1.AgentToolStarted{
-		CallId: c.id(), Name: c.Call.GetName(), Class: string(c.tool.Spec().Class),
+	input := c.input()
+	start := &store.ToolStart{CallID: c.id(), Class: string(class), Event: t.event(&eventv1.AgentToolStarted{
+		CallId: c.id(), Name: c.Call.GetName(), Class: string(class),
 	})}
 	file, ok := c.tool.(tool.FileTool)
 	if !ok {
@@ -177,7 +207,7 @@ func (t *turn) env(ctx context.Context, c *call) (tool.Env, error) {
 		}
 		t.folder = w
 	}
-	return tool.Env{Workspace: t.folder, Progress: func(text string) {
+	return tool.Env{Session: t.claim.Session, Execution: t.claim.Execution, Workspace: t.folder, Progress: func(text string) {
 		// Progress is a courtesy to people who watch: losing it loses nothing.
 		_ = t.fx.Ledger().Append(ctx, t.claim.Fence, []*eventv1.Event{t.event(&eventv1.AgentToolProgress{CallId: c.id(), Text: text})})
 	}}, nil
@@ -213,15 +243,11 @@ func (t *turn) finishAll(ctx context.Context, finishes []store.ToolFinish) error
 	return nil
 }
 
-// recordUnknown makes visible that nobody knows a call's outcome. The call
-// stays open: a person, or the next message, decides.
+// recordUnknown notes that nobody knows a call's outcome, for the settlement to
+// say. The call stays open: a person, or the next message, decides.
 func (t *turn) recordUnknown(ctx context.Context, c *call, before []store.ToolFinish) error {
-	if err := t.finishAll(ctx, before); err != nil {
-		return err
-	}
-	return t.fx.Ledger().Append(ctx, t.claim.Fence, []*eventv1.Event{t.event(&eventv1.AgentToolOutcomeUnknown{
-		CallId: c.id(), Name: c.Call.GetName(), Message: unknownText,
-	})})
+	t.unknown = c
+	return t.finishAll(ctx, before)
 }
 
 func (t *turn) finished(c *call, o outcome, text, artifactID string) *eventv1.Event {

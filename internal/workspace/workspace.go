@@ -1,8 +1,9 @@
 // Package workspace is the seam to the folder in which an agent works. Paths
 // are relative to the folder, with forward slashes; an absolute path that lies
 // inside it is taken as well; a path that leaves it, also through a link, is
-// refused with ErrOutside. Links that stay inside are followed. Nothing here
-// runs a command. What the methods refuse is a fault of this package whose
+// refused with ErrOutside. Links that stay inside are followed. Commands, where a
+// workspace can run them, are bound to the folder only by their working directory:
+// what they may reach is the business of what the workspace lies in. What the methods refuse is a fault of this package whose
 // message names the path; a context that ended gives its cause.
 //
 // Delivery: Replace is atomic (the old or the new content, never a mixture) and
@@ -65,7 +66,13 @@ type Workspace interface {
 	// Tidy removes the temporary file that an interrupted Replace with this token
 	// may have left beside path. Nothing to remove is no error.
 	Tidy(ctx context.Context, path, token string) error
-	// Close releases the folder.
+	// Start runs a command. ErrNoCommands where none can be run, ErrTooMany when the
+	// session has too many that run.
+	Start(ctx context.Context, c Command) (Process, error)
+	// Process finds a command that the session started, also one that ended, until it
+	// is forgotten for newer ones or because the server was started anew. ErrNoProcess.
+	Process(session, id string) (Process, error)
+	// Close releases the folder. Processes go on.
 	Close() error
 }
 

@@ -101,7 +101,7 @@ func claimed(ctx context.Context, s store.Store) (store.Fence, error) {
 	}
 	c, err := s.Claim(ctx, store.Claim{
 		Session: session, Execution: execution, Attempt: id.New("att"), Now: now, Policy: &ledgerv1.ExecutionPolicy{},
-		Events: func(bool, int64) []*eventv1.Event { return nil },
+		Events: func(store.Taken) []*eventv1.Event { return nil },
 	})
 	return c.Fence, err
 }

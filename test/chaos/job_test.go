@@ -11,56 +11,71 @@ import (
 	"connectrpc.com/connect"
 
 	agentv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agent/v1"
+	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/test/built"
 )
 
-// job is a turn that edits files step by step, and what it must leave.
+// job is a turn that edits files and runs commands step by step, and what it
+// must leave.
 type job struct {
-	server  *built.Server
-	folder  string
-	steps   int
-	session string
+	server    *built.Server
+	folder    string
+	steps     int
+	session   string
+	execution string
 }
 
-// begin declares the agent and starts the turn.
-func begin(t *testing.T, steps int, delay time.Duration) *job {
+// begin declares the agent and starts the turn, in a folder of its own.
+func begin(t *testing.T, server *built.Server, steps int, delay time.Duration) *job {
 	t.Helper()
 	dir := t.TempDir()
-	j := &job{server: built.Start(t, filepath.Join(dir, "data")), folder: filepath.Join(dir, "work"), steps: steps}
-	path := filepath.Join(dir, "script.yaml")
-	if err := os.WriteFile(path, []byte(j.script(delay)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	j := &job{server: server, folder: filepath.Join(dir, "work"), steps: steps}
 	if err := os.MkdirAll(j.folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err := j.server.Agents().Apply(t.Context(), connect.NewRequest(&agentv1.ApplyAgentRequest{Agent: &agentv1.Agent{
-		ApiVersion: "agentic.cadre.dev/v1", Kind: "Agent", Metadata: &resourcev1.Metadata{Slug: "editor"},
+	declare(t, server, "editor", dir, j.script(delay), "write", "edit", "read", "shell")
+	j.session, j.execution = run(t, server, "editor", j.folder)
+	return j
+}
+
+// declare writes a script and applies the agent that plays it.
+func declare(t *testing.T, server *built.Server, slug, dir, script string, tools ...string) {
+	t.Helper()
+	path := filepath.Join(dir, slug+".yaml")
+	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := server.Agents().Apply(t.Context(), connect.NewRequest(&agentv1.ApplyAgentRequest{Agent: &agentv1.Agent{
+		ApiVersion: "agentic.cadre.dev/v1", Kind: "Agent", Metadata: &resourcev1.Metadata{Slug: slug},
 		Spec: &agentv1.AgentSpec{
-			Instructions: "Edit step by step.", Model: "scripted:" + path, Tools: []string{"write", "edit", "read"},
-			Limits: &agentv1.AgentLimits{MaxModelCalls: 10000},
+			Instructions: "Work step by step.", Model: "scripted:" + path, Tools: tools, Limits: &agentv1.AgentLimits{MaxModelCalls: 10000},
 		},
 	}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := j.server.Sessions().RunAgent(t.Context(), connect.NewRequest(&sessionv1.RunAgentRequest{
-		Agent: "editor", Message: "Edit.",
-		Workspace: &sessionv1.Workspace{Source: &sessionv1.Workspace_Local{Local: &sessionv1.LocalWorkspace{Path: j.folder}}},
+}
+
+// run gives an agent a message in a new session.
+func run(t *testing.T, server *built.Server, agent, folder string) (session, execution string) {
+	t.Helper()
+	res, err := server.Sessions().RunAgent(t.Context(), connect.NewRequest(&sessionv1.RunAgentRequest{
+		Agent: agent, Message: "Go.", Approve: agentexecutionv1.ApprovalMode_auto,
+		Workspace: &sessionv1.Workspace{Source: &sessionv1.Workspace_Local{Local: &sessionv1.LocalWorkspace{Path: folder}}},
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.session = res.Msg.GetSession().GetMetadata().GetId()
-	return j
+	return res.Msg.GetSession().GetMetadata().GetId(), res.Msg.GetExecution().GetMetadata().GetId()
 }
 
-// script plays one tool call per step. The first writes a file with a mark for
-// each other step, and each of those adds one sign behind its mark; done twice,
-// it would add two. Every fourth step writes a file of its own besides.
+// script plays one step after the other. The first writes a file with a mark for
+// each other step; an edit adds one sign behind its mark, and a command one line
+// with its mark to another file: done twice, either would stand there twice. Some
+// steps do two things.
 func (j *job) script(delay time.Duration) string {
 	var s strings.Builder
 	s.WriteString("steps:\n")
@@ -69,9 +84,12 @@ func (j *job) script(delay time.Duration) string {
 	}
 	step(fmt.Sprintf("{name: write, args: {path: book.txt, content: %q}}", j.book("")))
 	for i := 1; i < j.steps; i++ {
-		calls := []string{fmt.Sprintf("{name: edit, args: {path: book.txt, old_text: %q, new_text: %q}}", mark(i), mark(i)+"!")}
-		if i%4 == 0 {
-			calls = append(calls, fmt.Sprintf("{name: write, args: {path: %q, content: %q}}", page(i), page(i)+"\n"))
+		var calls []string
+		if edits(i) {
+			calls = append(calls, fmt.Sprintf("{name: edit, args: {path: book.txt, old_text: %q, new_text: %q}}", mark(i), mark(i)+"!"))
+		}
+		if commands(i) {
+			calls = append(calls, fmt.Sprintf("{name: shell, args: {command: %q}}", "sleep 0.05; echo '"+mark(i)+"' >>journal.txt; sleep 0.05"))
 		}
 		step(calls...)
 	}
@@ -79,27 +97,47 @@ func (j *job) script(delay time.Duration) string {
 	return s.String()
 }
 
+func edits(i int) bool { return i%3 != 0 || i%2 == 0 }
+
+func commands(i int) bool { return i%3 == 0 }
+
 func mark(i int) string { return fmt.Sprintf("(%03d)", i) }
 
-func page(i int) string { return fmt.Sprintf("pages/%03d.txt", i) }
-
-// book is the file's content, with sign behind each mark.
+// book is the file's content, with sign behind the marks of edits.
 func (j *job) book(sign string) string {
 	var s strings.Builder
 	for i := 1; i < j.steps; i++ {
-		s.WriteString(mark(i) + sign + "\n")
+		s.WriteString(mark(i))
+		if edits(i) {
+			s.WriteString(sign)
+		}
+		s.WriteByte('\n')
 	}
 	return s.String()
 }
 
 // calls is how many tool calls the script makes.
-func (j *job) calls() int { return j.steps + (j.steps-1)/4 }
+func (j *job) calls() int {
+	n := 1
+	for i := 1; i < j.steps; i++ {
+		if edits(i) {
+			n++
+		}
+		if commands(i) {
+			n++
+		}
+	}
+	return n
+}
 
-func (j *job) events(t *testing.T) []*eventv1.Event {
+func (j *job) events(t *testing.T) []*eventv1.Event { return events(t, j.server, j.session) }
+
+// events reads a whole log.
+func events(t *testing.T, server *built.Server, session string) []*eventv1.Event {
 	t.Helper()
 	var all []*eventv1.Event
 	for after := ""; ; {
-		res, err := j.server.Sessions().ListEvents(t.Context(), connect.NewRequest(&sessionv1.ListEventsRequest{SessionId: j.session, After: after, Limit: 1000}))
+		res, err := server.Sessions().ListEvents(t.Context(), connect.NewRequest(&sessionv1.ListEventsRequest{SessionId: session, After: after, Limit: 1000}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,4 +146,28 @@ func (j *job) events(t *testing.T) []*eventv1.Event {
 			return all
 		}
 	}
+}
+
+// status is the ledger's word on a turn.
+func status(t *testing.T, server *built.Server, execution string) *agentexecutionv1.AgentExecutionStatus {
+	t.Helper()
+	x, err := server.Executions().Get(t.Context(), connect.NewRequest(&resourcev1.GetRequest{Ref: execution}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.Msg.GetStatus()
+}
+
+// goOn is the person who looks after a turn: one that waits because the outcome of
+// a command is unknown is let go on. It answers the turn's phase before.
+func goOn(t *testing.T, server *built.Server, execution string) agentexecutionv1.ExecutionPhase {
+	t.Helper()
+	st := status(t, server, execution)
+	if st.GetPhase() == agentexecutionv1.ExecutionPhase_waiting && st.GetWaitingFor() == "outcome_unknown" {
+		_, err := server.Sessions().Recover(t.Context(), connect.NewRequest(&sessionv1.RecoverRequest{Id: execution}))
+		if err != nil && connect.CodeOf(err) != connect.CodeFailedPrecondition {
+			t.Fatal(err)
+		}
+	}
+	return st.GetPhase()
 }

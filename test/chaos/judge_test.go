@@ -8,10 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
-	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 )
 
 func isEnd(e *eventv1.Event) bool {
@@ -32,20 +29,13 @@ func count(events []*eventv1.Event, typ string) int {
 	return n
 }
 
-// finished waits until the session is idle and answers its whole log.
-func (j *job) finished(t *testing.T) []*eventv1.Event {
-	t.Helper()
-	j.server.Await(t, j.session, func(e *eventv1.Event) bool { return e.GetSessionStatusChanged().GetPhase() == "idle" })
-	return j.events(t)
-}
-
 // recoveries checks that every server that lived long enough to say so took the
 // turn up soon after it was ready, and the last one did.
 func recoveries(t *testing.T, events []*eventv1.Event, boots []time.Time) {
 	t.Helper()
 	taken := make([]time.Time, len(boots))
 	for _, e := range events {
-		if e.GetType() != "turn.recovery.requested" {
+		if e.GetTurnRecoveryRequested().GetReason() != "attempt_lost" {
 			continue
 		}
 		at := e.GetOccurredAt().AsTime()
@@ -56,20 +46,19 @@ func recoveries(t *testing.T, events []*eventv1.Event, boots []time.Time) {
 		}
 	}
 	for i, at := range taken {
-		switch {
-		case i == 0: // the first server began the turn
-		case at.IsZero() && i == len(boots)-1:
-			t.Error("the last server has not taken the turn up")
-		case !at.IsZero() && at.Sub(boots[i]) > recoveryTime:
+		if i > 0 && !at.IsZero() && at.Sub(boots[i]) > recoveryTime {
 			t.Errorf("server %d took the turn up %s after it was ready", i, at.Sub(boots[i]))
 		}
 	}
 }
 
+// tally is what a judged turn came to.
+type tally struct{ edits, commands, unknown int }
+
 // judge checks what the turn left: in the log, in the folder, in the ledger.
-func (j *job) judge(t *testing.T, events []*eventv1.Event) {
+func (j *job) judge(t *testing.T, events []*eventv1.Event) tally {
 	t.Helper()
-	j.judgeLog(t, events)
+	sum := j.judgeLog(t, events)
 	data, err := os.ReadFile(filepath.Join(j.folder, "book.txt"))
 	if err != nil || string(data) != j.book("!") {
 		t.Errorf("not every edit was made exactly once (%v):\n%s", err, data)
@@ -83,24 +72,23 @@ func (j *job) judge(t *testing.T, events []*eventv1.Event) {
 	if err != nil {
 		t.Error(err)
 	}
-	for i := 4; i < j.steps; i += 4 {
-		if data, err := os.ReadFile(filepath.Join(j.folder, page(i))); err != nil || string(data) != page(i)+"\n" {
-			t.Errorf("page %d is %q (%v)", i, data, err)
-		}
+	st := status(t, j.server, j.execution)
+	if st.GetPhase().String() != "completed" || int(st.GetToolCalls()) != j.calls() || st.GetSegmentLimit() != "" {
+		t.Errorf("the ledger says %v, want a completed turn with %d tool calls", st, j.calls())
 	}
-	turns, err := j.server.Executions().List(t.Context(), connect.NewRequest(&resourcev1.ListRequest{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := turns.Msg.GetAgentExecutions()
-	if len(all) != 1 || all[0].GetStatus().GetPhase().String() != "completed" || int(all[0].GetStatus().GetToolCalls()) != j.calls() || all[0].GetStatus().GetSegmentLimit() != "" {
-		t.Errorf("the ledger holds %v, want one turn with %d tool calls", all, j.calls())
-	}
+	return sum
 }
 
-func (j *job) judgeLog(t *testing.T, events []*eventv1.Event) {
+// calls is what the log says of the turn's calls, by call.
+type calls struct {
+	requested map[string]string // the arguments
+	completed map[string]int
+	unknown   map[string]int
+}
+
+func (j *job) judgeLog(t *testing.T, events []*eventv1.Event) tally {
 	t.Helper()
-	completed := map[string]int{}
+	c := calls{map[string]string{}, map[string]int{}, map[string]int{}}
 	ends, generation := 0, int64(0)
 	for i, e := range events {
 		if want := int64(i + 1); e.GetSeq() != want || e.GetTreeSeq() != want {
@@ -115,27 +103,68 @@ func (j *job) judgeLog(t *testing.T, events []*eventv1.Event) {
 			}
 			generation = g
 		}
-		switch {
-		case isEnd(e):
+		if isEnd(e) {
 			ends++
-		case e.GetType() == "agent.tool.completed":
-			completed[e.GetAgentToolCompleted().GetCallId()]++
-		case e.GetType() == "agent.tool.failed", e.GetType() == "agent.tool.outcome_unknown":
-			t.Errorf("event %d: %v", e.GetSeq(), e)
 		}
+		c.note(t, e)
 	}
 	if ends != 1 || count(events, "turn.completed") != 1 {
 		t.Errorf("the turn ended %d times", ends)
 	}
-	if len(completed) != j.calls() {
-		t.Errorf("%d calls completed, want %d", len(completed), j.calls())
-	}
-	for id, n := range completed {
-		if n != 1 {
-			t.Errorf("the call %s completed %d times", id, n)
-		}
-	}
 	if got := count(events, "turn.recovery.requested"); generation != int64(got+1) {
 		t.Errorf("the turn was taken up %d times and has the generation %d", got, generation)
 	}
+	if waits, reopened := count(events, "turn.waiting"), count(events, "turn.reopened"); waits != reopened || waits != len(c.unknown) {
+		t.Errorf("the turn waited %d times, went on %d times, for %d unknown calls", waits, reopened, len(c.unknown))
+	}
+	return j.judgeCalls(t, c)
+}
+
+func (c *calls) note(t *testing.T, e *eventv1.Event) {
+	t.Helper()
+	switch e.GetType() {
+	case "agent.tool.requested":
+		r := e.GetAgentToolRequested()
+		c.requested[r.GetCallId()] = r.GetArguments()
+	case "agent.tool.completed":
+		c.completed[e.GetAgentToolCompleted().GetCallId()]++
+	case "agent.tool.outcome_unknown":
+		u := e.GetAgentToolOutcomeUnknown()
+		c.unknown[u.GetCallId()]++
+		if u.GetName() != "shell" {
+			t.Errorf("event %d: the outcome of a file's change is unknown: %v", e.GetSeq(), u)
+		}
+	case "agent.tool.failed":
+		t.Errorf("event %d: %v", e.GetSeq(), e)
+	}
+}
+
+// judgeCalls checks that each call came to one outcome, and each command's line
+// stands in the journal once when it completed and at most once in any case.
+func (j *job) judgeCalls(t *testing.T, c calls) tally {
+	t.Helper()
+	journal, err := os.ReadFile(filepath.Join(j.folder, "journal.txt"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	if len(c.requested) != j.calls() {
+		t.Errorf("%d calls were asked for, want %d", len(c.requested), j.calls())
+	}
+	sum := tally{unknown: len(c.unknown)}
+	for id, arguments := range c.requested {
+		if c.completed[id]+c.unknown[id] != 1 {
+			t.Errorf("the call %s completed %d times and was unknown %d times: %s", id, c.completed[id], c.unknown[id], arguments)
+		}
+		if !strings.Contains(arguments, "journal.txt") {
+			sum.edits++
+			continue
+		}
+		sum.commands++
+		at := strings.Index(arguments, "(")
+		lines := strings.Count(string(journal), arguments[at:at+5]+"\n")
+		if lines > 1 || lines == 0 && c.completed[id] == 1 {
+			t.Errorf("the line of %s stands %d times in the journal; it completed %d times", arguments, lines, c.completed[id])
+		}
+	}
+	return sum
 }

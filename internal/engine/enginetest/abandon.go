@@ -63,11 +63,11 @@ func testKilledEngineContinues(t *testing.T, f *fixture) {
 	wake(t, first, l, "a")
 	s := l.await(t, "a", "it runs", func(s state) bool { return s.Running == 1 })
 	second := f.can.Kill(t, first, timing)
+	after := f.survive(l)
+	f.startOn(t, second, after)
 	if second.ID() != first.ID() {
 		t.Errorf("the engine's id went from %s to %s over the same files", first.ID(), second.ID())
 	}
-	after := f.survive(l)
-	f.startOn(t, second, after)
 	began := time.Now()
 	if err := second.Abandon(t.Context(), []engine.ActivityRef{s.Attempts[0].Activity}); err != nil {
 		t.Fatalf("Abandon: %v", err)

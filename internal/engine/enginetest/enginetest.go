@@ -31,6 +31,9 @@ type Open func(t *testing.T, timing engine.Timing) engine.Engine
 type Capabilities struct {
 	// Durable engines keep sessions over the end of their process.
 	Durable bool
+	// Elsewhere is an engine whose server is in another process: it has no id and does
+	// not work before Connected was called.
+	Elsewhere bool
 	// Kill ends a started engine as a crash would, without any farewell, and
 	// answers a new one over the same files. Needed when Durable.
 	Kill func(t *testing.T, e engine.Engine, timing engine.Timing) engine.Engine
@@ -113,6 +116,9 @@ func (f *fixture) startOn(t *testing.T, e engine.Engine, l *ledger) {
 			t.Errorf("Stop: %v", err)
 		}
 	})
+	if told := l.awaitEngine(t, 1); told == "" || told != e.ID() {
+		t.Errorf("Connected tells the id %q, the engine says %q", told, e.ID())
+	}
 	if err := e.Health(ctx); err != nil {
 		t.Fatalf("Health after Start: %v", err)
 	}

@@ -21,6 +21,35 @@ type ledger struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed and replaced at each change
 	sessions map[string]*state
+	engines  []string // the ids that Connected told, in order
+}
+
+// Connected records the engine's word.
+func (l *ledger) Connected(_ context.Context, id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.engines = append(l.engines, id)
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// awaitEngine waits until the engine was reached n times and answers the newest id.
+func (l *ledger) awaitEngine(t *testing.T, n int) string {
+	t.Helper()
+	end := time.After(patience)
+	for {
+		l.mu.Lock()
+		ids, changed := l.engines, l.changed
+		l.mu.Unlock()
+		if len(ids) >= n {
+			return ids[len(ids)-1]
+		}
+		select {
+		case <-changed:
+		case <-end:
+			t.Fatalf("the engine was reached %d times; waited in vain for %d", len(ids), n)
+		}
+	}
 }
 
 // state is one session's row and its record.

@@ -11,8 +11,8 @@ import (
 
 func testUnavailableBeforeStart(t *testing.T, f *fixture) {
 	e := f.open(t, timing)
-	if e.ID() == "" {
-		t.Error("the engine has no id before it starts")
+	if id := e.ID(); (id == "") != f.can.Elsewhere {
+		t.Errorf("before it starts the engine has the id %q", id)
 	}
 	if err := e.Wake(t.Context(), "a", 1); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("Wake before Start: %v; want ErrUnavailable", err)

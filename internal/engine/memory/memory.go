@@ -56,14 +56,22 @@ type memory struct {
 func (m *memory) ID() string { return m.id }
 
 // Start begins to work. An engine starts once.
-func (m *memory) Start(_ context.Context, h engine.Handlers) error {
+func (m *memory) Start(ctx context.Context, h engine.Handlers) error {
+	if !m.begin(h) {
+		return errors.New("memory engine: it was started before")
+	}
+	h.Connected(ctx, m.id)
+	return nil
+}
+
+func (m *memory) begin(h engine.Handlers) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.handlers != nil || m.stopped {
-		return errors.New("memory engine: it was started before")
+		return false
 	}
 	m.handlers = h
-	return nil
+	return true
 }
 
 // Wake nudges the session's loop, or opens one, which begins with a peek.

@@ -44,6 +44,7 @@ func (p *peeks) Peek(context.Context, string) (engine.Decision, error) {
 
 func (p *peeks) Run(context.Context, engine.Attempt) error { return context.DeadlineExceeded }
 
+func (*peeks) Connected(context.Context, string)                 {}
 func (p *peeks) Interrupt(context.Context, string, string) error { return nil }
 
 func begin(t *testing.T, answer func(n int) (engine.Decision, error)) (engine.Engine, *peeks) {

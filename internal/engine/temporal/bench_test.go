@@ -52,6 +52,7 @@ func (h *bench) Run(_ context.Context, a engine.Attempt) error {
 	return nil
 }
 
+func (*bench) Connected(context.Context, string)                 {}
 func (h *bench) Interrupt(context.Context, string, string) error { return nil }
 
 // turn wakes the session and waits until its run began.

@@ -46,9 +46,22 @@ func setProcess() {
 // connection is a client of a server, embedded or not, with a worker on it.
 type connection struct {
 	client client.Client
-	worker worker.Worker
+	worker worker.Worker // nil until startWorker
 	lines  *lines
+	to     target
 	room   chan struct{} // for wakes at once
+
+	namespaceSeen string // the id of the namespace when an external server was reached last
+}
+
+// target says where a server is, how to speak with it, and which part of it is ours.
+type target struct {
+	address   string
+	namespace string
+	queue     string // of tasks; nobody else takes them
+	identity  string // tells this start from others
+	headers   headersProvider
+	options   client.ConnectionOptions
 }
 
 // headersProvider is what the SDK takes as the source of a client's headers.
@@ -56,32 +69,41 @@ type headersProvider interface {
 	GetHeaders(ctx context.Context) (map[string]string, error)
 }
 
-// connect starts a worker that works for h. identity tells this start from others.
-func connect(ctx context.Context, address, identity string, headers headersProvider, l *lines, h *host) (*connection, error) {
+// connect answers a client that has said nothing yet.
+func connect(to target, l *lines) (*connection, error) {
 	processOnce.Do(setProcess)
-	c, err := client.DialContext(ctx, client.Options{
-		HostPort:                address,
-		Namespace:               namespace,
-		Identity:                identity,
-		HeadersProvider:         headers,
+	to.options.GrpcCompression = &client.GrpcCompressionNone{} // small messages cost more than it saves
+	c, err := client.NewLazyClient(client.Options{
+		HostPort:                to.address,
+		Namespace:               to.namespace,
+		Identity:                to.identity,
+		HeadersProvider:         to.headers,
 		Logger:                  clientLines{l},
 		WorkerHeartbeatInterval: -1,
-		// Compression of small messages on the loopback interface costs more than it saves.
-		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}},
+		ConnectionOptions:       to.options,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("engine: connect to the server: %w", err)
+		return nil, fmt.Errorf("engine: make a client: %w", err)
 	}
-	w := worker.New(c, taskQueue, workerOptions(l))
+	return &connection{client: c, lines: l, to: to, room: make(chan struct{}, wakesAtOnce)}, nil
+}
+
+// startWorker starts a worker that works for h.
+func (c *connection) startWorker(h *host) error {
+	options := workerOptions(c.lines)
+	if h.elsewhere {
+		options.WorkerStopTimeout = longestAttempt // its attempts go on, and report through it
+	}
+	w := worker.New(c.client, c.to.queue, options)
 	w.RegisterWorkflowWithOptions(h.session, workflow.RegisterOptions{Name: sessionWorkflow})
 	w.RegisterActivityWithOptions(h.peek, activity.RegisterOptions{Name: peekActivity})
 	w.RegisterActivityWithOptions(h.attempt, activity.RegisterOptions{Name: attemptActivity})
 	w.RegisterActivityWithOptions(h.interrupt, activity.RegisterOptions{Name: interruptAct})
 	if err := w.Start(); err != nil {
-		c.Close()
-		return nil, fmt.Errorf("engine: start the worker: %w", err)
+		return fmt.Errorf("engine: start the worker: %w", err)
 	}
-	return &connection{client: c, worker: w, lines: l, room: make(chan struct{}, wakesAtOnce)}, nil
+	c.worker = w
+	return nil
 }
 
 func workerOptions(l *lines) worker.Options {
@@ -119,7 +141,7 @@ func (c *connection) wake(ctx context.Context, session string, revision int64) e
 	id := workflowID(session)
 	options := client.StartWorkflowOptions{
 		ID:                    id,
-		TaskQueue:             taskQueue,
+		TaskQueue:             c.to.queue,
 		WorkflowTaskTimeout:   taskTimeout,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 	}
@@ -152,7 +174,7 @@ func (c *connection) abandonOne(ctx context.Context, ref engine.ActivityRef) err
 		return nil
 	}
 	lost := temporal.NewNonRetryableApplicationError("its process died", failureAbandoned, nil)
-	err := c.client.CompleteActivityByID(ctx, namespace, ref.Workflow, ref.Run, ref.Activity, nil, lost)
+	err := c.client.CompleteActivityByID(ctx, c.to.namespace, ref.Workflow, ref.Run, ref.Activity, nil, lost)
 	var unknown *serviceerror.NotFound
 	var malformed *serviceerror.InvalidArgument
 	if errors.As(err, &unknown) || errors.As(err, &malformed) {
@@ -174,6 +196,9 @@ func (c *connection) health(ctx context.Context) error {
 // stopWorker stops the worker; it returns when its tasks have ended or ctx has.
 func (c *connection) stopWorker(ctx context.Context) {
 	c.lines.state.quiet.Store(true)
+	if c.worker == nil {
+		return
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

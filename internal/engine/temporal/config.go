@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 	"sync/atomic"
@@ -34,8 +35,12 @@ const (
 // its own.
 var opened atomic.Int64
 
-// ports are where the services listen.
-type ports map[primitives.ServiceName]int
+// ports are where the services listen. The frontend has an interface of its own
+// choice, all others the loopback interface.
+type ports struct {
+	frontend string // an IP address
+	numbers  map[primitives.ServiceName]int
+}
 
 // services are what we run. The server's own workers are left out: they scan,
 // archive, replicate and schedule, of which a cache of wake-ups needs nothing.
@@ -44,7 +49,14 @@ var services = []primitives.ServiceName{
 }
 
 func (p ports) address(s primitives.ServiceName) string {
-	return loopback + ":" + strconv.Itoa(p[s])
+	return net.JoinHostPort(p.ip(s), strconv.Itoa(p.numbers[s]))
+}
+
+func (p ports) ip(s primitives.ServiceName) string {
+	if s == primitives.FrontendService {
+		return p.frontend
+	}
+	return loopback
 }
 
 // hosts tells the services where they are, so that no membership protocol runs.
@@ -99,7 +111,7 @@ func serverConfig(path string, p ports) *config.Config {
 		Services:     map[string]config.Service{},
 	}
 	for _, s := range services {
-		c.Services[string(s)] = config.Service{RPC: config.RPC{GRPCPort: p[s], BindOnIP: loopback}}
+		c.Services[string(s)] = config.Service{RPC: config.RPC{GRPCPort: p.numbers[s], BindOnIP: p.ip(s)}}
 	}
 	return c
 }
@@ -164,7 +176,7 @@ func dynamicSettings() dynamicconfig.StaticClient {
 
 // createFile makes the file with its schema and the namespace. Histories of closed
 // runs are of use to nobody but a person who looks for a fault: a day.
-func createFile(path string) error {
+func createFile(path, namespace string) error {
 	c := database(path, opened.Add(1))
 	if err := sqliteschema.SetupSchema(c); err != nil {
 		return fmt.Errorf("engine: make the file: %w", err)
@@ -172,7 +184,12 @@ func createFile(path string) error {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return fmt.Errorf("engine: protect the file: %w", err)
 	}
-	ns, err := sqliteschema.NewNamespaceConfig(clusterName, namespace, false, nil)
+	return makeNamespace(c, namespace)
+}
+
+// makeNamespace makes a namespace in a file that no server uses, when it is missing.
+func makeNamespace(c *config.SQL, name string) error {
+	ns, err := sqliteschema.NewNamespaceConfig(clusterName, name, false, nil)
 	if err != nil {
 		return fmt.Errorf("engine: describe the namespace: %w", err)
 	}

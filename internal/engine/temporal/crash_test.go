@@ -38,6 +38,7 @@ func (h hangs) Run(_ context.Context, a engine.Attempt) error {
 	return nil
 }
 
+func (hangs) Connected(context.Context, string)               {}
 func (hangs) Interrupt(context.Context, string, string) error { return nil }
 
 // TestChild is the process that TestKilledProcess kills.
@@ -94,6 +95,7 @@ func (p peeks) Peek(ctx context.Context, session string) (engine.Decision, error
 	return idle{}.Peek(ctx, session)
 }
 func (peeks) Run(context.Context, engine.Attempt) error       { return nil }
+func (peeks) Connected(context.Context, string)               {}
 func (peeks) Interrupt(context.Context, string, string) error { return nil }
 
 func killChild(t *testing.T, dir, hang string) {

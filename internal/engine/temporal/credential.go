@@ -15,7 +15,16 @@ type credential string
 
 const credentialHeader = "authorization"
 
-func newCredential() credential { return credential("Bearer " + rand.Text() + rand.Text()) }
+func newCredential() credential { return bearer(rand.Text() + rand.Text()) }
+
+// bearer is a credential that consists of an API key.
+func bearer(key string) credential { return credential("Bearer " + key) }
+
+// String hides it wherever it is printed by mistake.
+func (credential) String() string { return "(hidden)" }
+
+// GoString hides it too.
+func (c credential) GoString() string { return c.String() }
 
 // GetHeaders makes the credential a header of each call of a client.
 func (c credential) GetHeaders(context.Context) (map[string]string, error) {

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -17,9 +18,20 @@ import (
 type embedded struct {
 	server temporal.Server
 	ports  ports
-	key    credential
+	key    credential // "" for none
 	lines  *lines
 }
+
+// face is what a server shows to its clients.
+type face struct {
+	ip   string
+	port int         // 0 for one that the system chooses
+	key  credential  // that clients must show; "" for none
+	tls  *tls.Config // nil for none
+}
+
+// own is the face for the clients of this process.
+func own() face { return face{ip: loopback, key: newCredential()} }
 
 // address is where clients connect to.
 func (e *embedded) address() string { return e.ports.address(primitives.FrontendService) }
@@ -27,16 +39,17 @@ func (e *embedded) address() string { return e.ports.address(primitives.Frontend
 // startEmbedded starts a server over the folder's files. Ports are chosen before
 // the server binds them: when another program was faster, the error wraps
 // syscall.EADDRINUSE.
-func startEmbedded(ctx context.Context, f *folder) (*embedded, error) {
-	p, err := freePorts()
+func startEmbedded(ctx context.Context, f *folder, shows face) (*embedded, error) {
+	p, err := freePorts(shows)
 	if err != nil {
 		return nil, err
 	}
-	tls, err := internode()
+	keys, err := internode()
 	if err != nil {
 		return nil, err
 	}
-	e := &embedded{ports: p, key: newCredential(), lines: newLines(f.log)}
+	keys.FrontendServerConfig = shows.tls
+	e := &embedded{ports: p, key: shows.key, lines: newLines(f.log)}
 	names := make([]string, 0, len(services))
 	for _, s := range services {
 		names = append(names, string(s))
@@ -49,10 +62,14 @@ func startEmbedded(ctx context.Context, f *folder) (*embedded, error) {
 		temporal.WithLogger(serverLines{e.lines}),
 		temporal.WithNamespaceLogger(serverLines{e.lines}),
 		temporal.WithCustomMetricsHandler(metrics.NoopMetricsHandler),
-		temporal.WithAuthorizer(e.key),
-		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return e.key }),
-		temporal.WithTLSConfigFactory(tls),
+		temporal.WithTLSConfigFactory(keys),
 		temporal.WithCustomVisibilityStoreFactory(blind{}),
+	}
+	if shows.key != "" {
+		options = append(options, temporal.WithAuthorizer(e.key),
+			temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return e.key }))
+	} else {
+		options = append(options, temporal.WithAuthorizer(authorization.NewNoopAuthorizer()))
 	}
 	if err := e.start(ctx, options); err != nil {
 		return nil, err
@@ -106,15 +123,15 @@ func (e *embedded) stop(ctx context.Context) error {
 
 // freePorts asks the system for ports of the loopback interface, all at once so
 // that they differ.
-func freePorts() (ports, error) {
-	p := ports{}
+func freePorts(shows face) (ports, error) {
+	p := ports{frontend: shows.ip, numbers: map[primitives.ServiceName]int{primitives.FrontendService: shows.port}}
 	for _, s := range services {
-		l, err := net.Listen("tcp", loopback+":0")
+		l, err := net.Listen("tcp", p.address(s))
 		if err != nil {
-			return nil, fmt.Errorf("engine: find a port: %w", err)
+			return p, fmt.Errorf("engine: find a port: %w", err)
 		}
 		defer func() { _ = l.Close() }()
-		p[s] = l.Addr().(*net.TCPAddr).Port
+		p.numbers[s] = l.Addr().(*net.TCPAddr).Port
 	}
 	return p, nil
 }

@@ -20,10 +20,11 @@ import (
 // folder is where an engine keeps its memory. It is a cache: files that this
 // program cannot use are set aside and made anew, under another id.
 type folder struct {
-	dir  string
-	log  *slog.Logger
-	lock *flock.Flock
-	mark mark
+	dir       string
+	namespace string // that its files are made with
+	log       *slog.Logger
+	lock      *flock.Flock
+	mark      mark
 }
 
 // mark says what the files in a folder are. It is written when they are complete.
@@ -50,11 +51,11 @@ func currentMark() mark {
 
 // openFolder locks the folder, sets aside what it cannot use and makes what is
 // missing. close releases it.
-func openFolder(dir string, log *slog.Logger) (*folder, error) {
+func openFolder(dir, namespace string, log *slog.Logger) (*folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("engine: make the folder: %w", err)
 	}
-	f := &folder{dir: dir, log: log, lock: flock.New(filepath.Join(dir, lockFile), flock.SetPermissions(0o600))}
+	f := &folder{dir: dir, namespace: namespace, log: log, lock: flock.New(filepath.Join(dir, lockFile), flock.SetPermissions(0o600))}
 	switch held, err := f.lock.TryLock(); {
 	case err != nil:
 		return nil, fmt.Errorf("engine: lock the folder: %w", err)
@@ -137,7 +138,7 @@ func (f *folder) setAside(why error) error {
 
 // create makes the file with its schema and then marks it.
 func (f *folder) create() error {
-	if err := createFile(f.path(mainFile)); err != nil {
+	if err := createFile(f.path(mainFile), f.namespace); err != nil {
 		return err
 	}
 	m := currentMark()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -24,6 +25,11 @@ type host struct {
 
 	stopping context.Context // ends with the cause that handlers see
 	mute     func() bool     // a killed engine reports nothing
+
+	// elsewhere: the server is in another process and may be gone for a while. That it
+	// gave an attempt up does then not say that the attempt is lost, and the attempt
+	// goes on: peeks see that it lives.
+	elsewhere bool
 
 	mu     sync.Mutex
 	inside sync.WaitGroup // calls of handlers
@@ -88,7 +94,7 @@ func (h *host) call(ctx context.Context, session, what string, handler func(cont
 		return failure(failureHandler)
 	}
 	defer h.inside.Done()
-	ctx, cancel := h.life(ctx)
+	ctx, cancel := h.life(ctx, false)
 	defer cancel(nil)
 	if err := guard(func() error { return handler(ctx) }); err != nil {
 		h.report(ctx, what, session, err)
@@ -104,13 +110,9 @@ func (h *host) attempt(ctx context.Context, in attemptInput) error {
 		return failure(failureUnsettled)
 	}
 	defer h.inside.Done()
-	ctx, cancel := h.life(ctx)
+	ctx, cancel := h.life(ctx, h.elsewhere)
 	defer cancel(nil)
-	beat := func() {
-		if ctx.Err() == nil {
-			activity.RecordHeartbeat(ctx)
-		}
-	}
+	beat := heartbeat(ctx)
 	info := activity.GetInfo(ctx)
 	ref := engine.ActivityRef{Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, Activity: info.ActivityID}
 	leave, err := h.attempts.enter(ctx, ref, cancel, beat, h.timing.Heartbeat)
@@ -129,12 +131,30 @@ func (h *host) attempt(ctx context.Context, in attemptInput) error {
 	return nil
 }
 
+// heartbeat answers what reports once, without waiting: a server that is gone would
+// hold up whoever calls it.
+func heartbeat(ctx context.Context) (beat func()) {
+	var busy atomic.Bool
+	return func() {
+		if ctx.Err() != nil || busy.Swap(true) {
+			return
+		}
+		go func() {
+			defer busy.Store(false)
+			activity.RecordHeartbeat(ctx)
+		}()
+	}
+}
+
 // life makes the context of a handler. It ends with the engine's cause when the
-// engine stops, and with ErrLost when the server gave the call up.
-func (h *host) life(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+// engine stops, and with ErrLost when the server gave the call up, unless it goes on.
+func (h *host) life(ctx context.Context, goesOn bool) (context.Context, context.CancelCauseFunc) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(h.stopping, func() { cancel(context.Cause(h.stopping)) })
-	lost := context.AfterFunc(ctx, func() { cancel(engine.ErrLost.Because(context.Cause(ctx))) })
+	lost := func() bool { return true }
+	if !goesOn {
+		lost = context.AfterFunc(ctx, func() { cancel(engine.ErrLost.Because(context.Cause(ctx))) })
+	}
 	return own, func(cause error) {
 		stop()
 		lost()

@@ -107,6 +107,7 @@ func (script) Run(_ context.Context, a engine.Attempt) error {
 	return nil
 }
 
+func (script) Connected(context.Context, string) {}
 func (script) Interrupt(context.Context, string, string) error {
 	if len(steps) > 6 {
 		return errors.New("on purpose")

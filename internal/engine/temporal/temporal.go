@@ -8,8 +8,13 @@
 // cannot use, because another version made them or they are damaged, are set aside
 // and made anew under another ID. One process works on a folder at a time.
 //
-// The server listens on the loopback interface, on ports that the system chooses,
-// and answers only clients that show a credential made for this start.
+// The embedded server listens on the loopback interface, on ports that the system
+// chooses, and answers only clients that show a credential made for this start.
+//
+// Instead of it a Temporal server elsewhere can be used (External). It need not be
+// there when the engine starts, and may come and go: attempts in progress go on
+// meanwhile, and each time that it is reached Handlers.Connected tells which memory
+// it has. StartServer runs such a server for tests and trials.
 package temporal
 
 import (
@@ -27,13 +32,21 @@ import (
 
 // Options are the settings of an engine.
 type Options struct {
-	Dir    string        // the folder of its files, made when missing. Required
+	Dir    string        // the folder of the embedded server's files, made when missing. Required without External
 	Log    *slog.Logger  // where its lines go. Default slog.Default()
 	Timing engine.Timing // the waits of a session's loop. Default engine.Timing{}.WithDefaults()
+
+	External *External // the server to use instead of an embedded one. Default nil
+	Ledger   string    // the id of the ledger, which keeps its tasks apart on an external server. Required with External
 }
 
 // New makes an engine that is not started.
-func New(o Options) engine.Engine { return newDriver(o) }
+func New(o Options) engine.Engine {
+	if o.External != nil {
+		return newExternal(o)
+	}
+	return newDriver(o)
+}
 
 func newDriver(o Options) *driver {
 	if o.Log == nil {
@@ -52,6 +65,7 @@ type driver struct {
 	stop     context.CancelCauseFunc
 	killed   atomic.Bool // by a test, as a crash would
 	live     atomic.Pointer[connection]
+	refused  atomic.Pointer[error] // why the newest wake was not taken; nil when it was
 
 	mu     sync.Mutex // held by Start, Stop and the opening of the folder
 	used   bool       // Start or Stop was called
@@ -80,7 +94,7 @@ func (d *driver) open() error {
 	if d.folder != nil || d.ended {
 		return nil
 	}
-	f, err := openFolder(d.dir, d.log)
+	f, err := openFolder(d.dir, namespace, d.log)
 	if err != nil {
 		return err
 	}
@@ -91,6 +105,14 @@ func (d *driver) open() error {
 // Start starts the server and the worker. Sessions that the files hold go on at
 // once: their handlers may be called before Start returns. An engine starts once.
 func (d *driver) Start(ctx context.Context, h engine.Handlers) error {
+	if err := d.begin(ctx, h); err != nil {
+		return err
+	}
+	h.Connected(ctx, d.ID())
+	return nil
+}
+
+func (d *driver) begin(ctx context.Context, h engine.Handlers) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.used {
@@ -108,7 +130,12 @@ func (d *driver) Start(ctx context.Context, h engine.Handlers) error {
 		return err
 	}
 	d.host = &host{handlers: h, timing: d.timing, log: d.log, stopping: d.stopping, mute: d.killed.Load}
-	c, err := connect(ctx, d.server.address(), id.New("boot"), d.server.key, d.server.lines, d.host)
+	c, err := connect(target{
+		address: d.server.address(), namespace: namespace, queue: taskQueue, identity: id.New("boot"), headers: d.server.key,
+	}, d.server.lines)
+	if err == nil {
+		err = c.startWorker(d.host)
+	}
 	if err != nil {
 		return errors.Join(err, d.server.stop(context.WithoutCancel(ctx)))
 	}
@@ -120,7 +147,7 @@ func (d *driver) Start(ctx context.Context, h engine.Handlers) error {
 // startServer sets the files aside and tries once more when the server does not
 // start over them.
 func (d *driver) startServer(ctx context.Context) (err error) {
-	d.server, err = startEmbedded(ctx, d.folder)
+	d.server, err = startEmbedded(ctx, d.folder, own())
 	if err == nil || ctx.Err() != nil || errors.Is(err, syscall.EADDRINUSE) {
 		return err
 	}
@@ -128,7 +155,7 @@ func (d *driver) startServer(ctx context.Context) (err error) {
 		return err
 	}
 	d.id = d.folder.mark.ID
-	d.server, err = startEmbedded(ctx, d.folder)
+	d.server, err = startEmbedded(ctx, d.folder, own())
 	return err
 }
 
@@ -138,10 +165,15 @@ func (d *driver) Wake(ctx context.Context, session string, revision int64) error
 	if c == nil {
 		return engine.ErrUnavailable
 	}
-	if err := c.wake(ctx, session, revision); err != nil {
-		return engine.ErrUnavailable.Because(err)
+	err := c.wake(ctx, session, revision)
+	switch {
+	case err == nil:
+		d.refused.Store(nil)
+		return nil
+	case ctx.Err() == nil:
+		d.refused.Store(&err)
 	}
-	return nil
+	return engine.ErrUnavailable.Because(err)
 }
 
 // Abandon also cancels an attempt that runs in this very process.
@@ -159,7 +191,8 @@ func (d *driver) Abandon(ctx context.Context, refs []engine.ActivityRef) error {
 	return nil
 }
 
-// Health asks the server.
+// Health asks the server, which knows little of its files, and remembers how the
+// newest wake fared.
 func (d *driver) Health(ctx context.Context) error {
 	c := d.live.Load()
 	if c == nil {
@@ -167,6 +200,10 @@ func (d *driver) Health(ctx context.Context) error {
 	}
 	if err := c.health(ctx); err != nil {
 		return engine.ErrUnavailable.Because(err)
+	}
+	if why := d.refused.Load(); why != nil {
+		return engine.ErrUnavailable.Saying("the newest wake was not taken; inputs are accepted and wait; when it stays so, restart the server: " +
+			"files of the engine that are damaged are set aside and made anew").Because(*why)
 	}
 	return nil
 }

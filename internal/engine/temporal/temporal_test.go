@@ -106,6 +106,7 @@ func (idle) Peek(context.Context, string) (engine.Decision, error) {
 	return engine.Decision{Verb: engine.Idle, Revision: 1 << 40}, nil
 }
 func (idle) Run(context.Context, engine.Attempt) error       { return nil }
+func (idle) Connected(context.Context, string)               {}
 func (idle) Interrupt(context.Context, string, string) error { return nil }
 
 func begin(t *testing.T, d *driver, h engine.Handlers) {

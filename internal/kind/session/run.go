@@ -36,7 +36,7 @@ func takeRun() pipeline.Step {
 			m.Spec.Workspace = proto.Clone(in.GetWorkspace()).(*sessionv1.Workspace)
 		}
 		r.Desired = m
-		r.State = &run{session: m, agentRef: in.GetAgent(), message: in.GetMessage(), model: in.GetModel(), effort: in.GetEffort()}
+		r.State = &run{session: m, agentRef: in.GetAgent(), message: in.GetMessage(), model: in.GetModel(), effort: in.GetEffort(), approve: in.GetApprove()}
 		return nil
 	}}
 }
@@ -46,7 +46,18 @@ func takeMessage() pipeline.Step {
 	return pipeline.Step{Name: "take message", Do: func(_ context.Context, r *pipeline.Request) error {
 		in := r.Message.(*sessionv1.SendMessageRequest)
 		r.Org = r.Row.Org
-		r.State = &run{session: r.Existing.(*sessionv1.Session), message: in.GetMessage(), model: in.GetModel(), effort: in.GetEffort()}
+		r.State = &run{session: r.Existing.(*sessionv1.Session), message: in.GetMessage(), model: in.GetModel(), effort: in.GetEffort(), approve: in.GetApprove()}
+		return nil
+	}}
+}
+
+// checkApproval refuses what cannot be asked for yet.
+func checkApproval() pipeline.Step {
+	return pipeline.Step{Name: "check approval", Do: func(_ context.Context, r *pipeline.Request) error {
+		if stateOf(r).approve == agentexecutionv1.ApprovalMode_ask {
+			return fault.New(fault.Unimplemented, "APPROVALS_NOT_BUILT",
+				"asking a person for approval is not built yet: say auto, which runs every call, or deny, which runs no unsafe one")
+		}
 		return nil
 	}}
 }
@@ -104,7 +115,7 @@ func buildExecution(d pipeline.Deps) pipeline.Step {
 				Version: &resourcev1.Version{Number: 1},
 			},
 			Spec: &agentexecutionv1.AgentExecutionSpec{
-				SessionId: session, AgentId: s.agent.GetMetadata().GetId(), Model: s.model, Effort: s.effort, InputId: input,
+				SessionId: session, AgentId: s.agent.GetMetadata().GetId(), Model: s.model, Effort: s.effort, InputId: input, Approve: s.approve,
 			},
 			Status: &agentexecutionv1.AgentExecutionStatus{Phase: agentexecutionv1.ExecutionPhase_queued},
 		}
@@ -144,60 +155,4 @@ func accept(d pipeline.Deps) pipeline.Step {
 		d.Wake(s.session.GetMetadata().GetId(), revision)
 		return nil
 	}}
-}
-
-// loadCancelled finds the session, or the execution and its session.
-func loadCancelled(d pipeline.Deps) pipeline.Step {
-	return pipeline.Step{Name: "load", Do: func(ctx context.Context, r *pipeline.Request) error {
-		target := r.Message.(*sessionv1.CancelRequest).GetId()
-		switch id.Prefix(target) {
-		case resource.Meta(sessionKind).GetPrefix():
-			row, err := d.Store.Get(ctx, sessionKind, target)
-			r.Row, r.State = row, store.CancelRequest{Session: target}
-			return err
-		case resource.Meta(executionKind).GetPrefix():
-			row, err := d.Store.Get(ctx, executionKind, target)
-			if err != nil {
-				return err
-			}
-			session := row.Index[0]
-			r.State = store.CancelRequest{Session: session, Execution: target}
-			r.Row, err = d.Store.Get(ctx, sessionKind, session)
-			return err
-		}
-		return fault.New(fault.InvalidArgument, "BAD_REFERENCE", "%q is neither a session's id (ses_…) nor an execution's (aex_…)", target)
-	}}
-}
-
-// cancel ends what is queued, marks what runs and tells it at once.
-func cancel(d pipeline.Deps) pipeline.Step {
-	return pipeline.Step{Name: "cancel", Do: func(ctx context.Context, r *pipeline.Request) error {
-		c := r.State.(store.CancelRequest)
-		c.Reason, c.By, c.Now = r.Message.(*sessionv1.CancelRequest).GetReason(), r.Caller.ID, d.Now()
-		answer := &sessionv1.CancelResponse{}
-		r.Answer, c.Once = answer, r.Once
-		c.Found = func(found store.CancelAnswer) error { return decodeExecutions(answer, found.Executions) }
-		out, err := d.Store.RequestCancel(ctx, c)
-		if err != nil {
-			return err
-		}
-		for _, fence := range out.Tell {
-			d.Tell(fence)
-		}
-		if len(out.Executions) > 0 {
-			d.Wake(c.Session, out.Revision)
-		}
-		return nil
-	}}
-}
-
-func decodeExecutions(answer *sessionv1.CancelResponse, rows []store.Row) error {
-	for _, row := range rows {
-		m := &agentexecutionv1.AgentExecution{}
-		if err := proto.Unmarshal(row.Data, m); err != nil {
-			return fault.From(err)
-		}
-		answer.Executions = append(answer.Executions, m)
-	}
-	return nil
 }

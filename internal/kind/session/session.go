@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	agentv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agent/v1"
+	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
@@ -73,20 +74,27 @@ func verbs(d pipeline.Deps) []pipeline.Verb {
 			Procedure: procedure("RunAgent"), Permission: "execute", Output: func() proto.Message { return &sessionv1.RunAgentResponse{} },
 			Steps: []pipeline.Step{
 				pipeline.Authorize(d, "execute", agentKind), pipeline.Validate(d), pipeline.Recall(d), takeRun(), pipeline.RequireOrg(d, self),
-				resolveAgent(d), resolveWorkspace(d), resolveModel(d), buildSession(d), buildExecution(d), accept(d),
+				checkApproval(), resolveAgent(d), resolveWorkspace(d), resolveModel(d), buildSession(d), buildExecution(d), accept(d),
 			},
 		},
 		{
 			Procedure: procedure("SendMessage"), Permission: "execute", Output: func() proto.Message { return &sessionv1.SendMessageResponse{} },
 			Steps: []pipeline.Step{
 				pipeline.Authorize(d, "execute", sessionKind), pipeline.Validate(d), pipeline.Recall(d), loadSession(d),
-				pipeline.AuthorizeTarget(d, "execute", sessionKind), takeMessage(), resolveAgent(d), resolveModel(d), buildExecution(d), accept(d),
+				pipeline.AuthorizeTarget(d, "execute", sessionKind), takeMessage(), checkApproval(), resolveAgent(d), resolveModel(d), buildExecution(d), accept(d),
+			},
+		},
+		{
+			Procedure: procedure("Recover"), Permission: "execute", Output: func() proto.Message { return &sessionv1.RecoverResponse{} },
+			Steps: []pipeline.Step{
+				pipeline.Authorize(d, "execute", sessionKind), pipeline.Validate(d), pipeline.Recall(d), loadTarget(d),
+				pipeline.AuthorizeTarget(d, "execute", sessionKind), recoverTurn(d),
 			},
 		},
 		{
 			Procedure: procedure("Cancel"), Permission: "execute", Output: func() proto.Message { return &sessionv1.CancelResponse{} },
 			Steps: []pipeline.Step{
-				pipeline.Authorize(d, "execute", sessionKind), pipeline.Validate(d), pipeline.Recall(d), loadCancelled(d),
+				pipeline.Authorize(d, "execute", sessionKind), pipeline.Validate(d), pipeline.Recall(d), loadTarget(d),
 				pipeline.AuthorizeTarget(d, "execute", sessionKind), cancel(d),
 			},
 		},
@@ -102,6 +110,7 @@ type run struct {
 	message   string
 	model     string
 	effort    string
+	approve   agentexecutionv1.ApprovalMode
 	agent     *agentv1.Agent
 	session   *sessionv1.Session
 	create    *store.NewSession // nil when the session exists
@@ -227,8 +236,11 @@ func persistSession(d pipeline.Deps) pipeline.Step {
 func deleteSession(d pipeline.Deps) pipeline.Step {
 	return pipeline.Step{Name: "delete", Do: func(ctx context.Context, r *pipeline.Request) error {
 		r.Answer = r.Existing
-		_, err := d.Store.DeleteSession(ctx, r.Row.ID, r.Once)
-		return err
+		if _, err := d.Store.DeleteSession(ctx, r.Row.ID, r.Once); err != nil {
+			return err
+		}
+		d.Processes.Forget(ctx, r.Row.ID)
+		return nil
 	}}
 }
 

@@ -26,6 +26,7 @@ type Folder struct {
 	name    string // as it was opened, absolute and clean
 	real    string // with links resolved
 	escapes error  // what root answers to a path that leaves it
+	host    *Host  // runs commands; nil when none can be run
 	locks   locks
 }
 

@@ -28,6 +28,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ApprovalMode says what becomes of a call of an unsafe tool, such as a shell command.
+type ApprovalMode int32
+
+const (
+	// The same as deny.
+	ApprovalMode_approval_mode_unspecified ApprovalMode = 0
+	// The call is not made; the model is told so.
+	ApprovalMode_deny ApprovalMode = 1
+	// The call is made without asking anyone.
+	ApprovalMode_auto ApprovalMode = 2
+	// A person is asked. Not built yet: refused.
+	ApprovalMode_ask ApprovalMode = 3
+)
+
+// Enum value maps for ApprovalMode.
+var (
+	ApprovalMode_name = map[int32]string{
+		0: "approval_mode_unspecified",
+		1: "deny",
+		2: "auto",
+		3: "ask",
+	}
+	ApprovalMode_value = map[string]int32{
+		"approval_mode_unspecified": 0,
+		"deny":                      1,
+		"auto":                      2,
+		"ask":                       3,
+	}
+)
+
+func (x ApprovalMode) Enum() *ApprovalMode {
+	p := new(ApprovalMode)
+	*p = x
+	return p
+}
+
+func (x ApprovalMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ApprovalMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_cadre_agentic_agentexecution_v1_agentexecution_proto_enumTypes[0].Descriptor()
+}
+
+func (ApprovalMode) Type() protoreflect.EnumType {
+	return &file_cadre_agentic_agentexecution_v1_agentexecution_proto_enumTypes[0]
+}
+
+func (x ApprovalMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ApprovalMode.Descriptor instead.
+func (ApprovalMode) EnumDescriptor() ([]byte, []int) {
+	return file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDescGZIP(), []int{0}
+}
+
 // ExecutionPhase says how far a turn is.
 type ExecutionPhase int32
 
@@ -80,11 +137,11 @@ func (x ExecutionPhase) String() string {
 }
 
 func (ExecutionPhase) Descriptor() protoreflect.EnumDescriptor {
-	return file_cadre_agentic_agentexecution_v1_agentexecution_proto_enumTypes[0].Descriptor()
+	return file_cadre_agentic_agentexecution_v1_agentexecution_proto_enumTypes[1].Descriptor()
 }
 
 func (ExecutionPhase) Type() protoreflect.EnumType {
-	return &file_cadre_agentic_agentexecution_v1_agentexecution_proto_enumTypes[0]
+	return &file_cadre_agentic_agentexecution_v1_agentexecution_proto_enumTypes[1]
 }
 
 func (x ExecutionPhase) Number() protoreflect.EnumNumber {
@@ -93,7 +150,7 @@ func (x ExecutionPhase) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ExecutionPhase.Descriptor instead.
 func (ExecutionPhase) EnumDescriptor() ([]byte, []int) {
-	return file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDescGZIP(), []int{0}
+	return file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDescGZIP(), []int{1}
 }
 
 // AgentExecution is one turn. SendMessage and RunAgent make it; nobody declares it.
@@ -183,7 +240,9 @@ type AgentExecutionSpec struct {
 	Model  string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	Effort string `protobuf:"bytes,4,opt,name=effort,proto3" json:"effort,omitempty"`
 	// The input that this turn answers.
-	InputId       string `protobuf:"bytes,5,opt,name=input_id,json=inputId,proto3" json:"input_id,omitempty"`
+	InputId string `protobuf:"bytes,5,opt,name=input_id,json=inputId,proto3" json:"input_id,omitempty"`
+	// What becomes of calls of unsafe tools.
+	Approve       ApprovalMode `protobuf:"varint,6,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -253,6 +312,13 @@ func (x *AgentExecutionSpec) GetInputId() string {
 	return ""
 }
 
+func (x *AgentExecutionSpec) GetApprove() ApprovalMode {
+	if x != nil {
+		return x.Approve
+	}
+	return ApprovalMode_approval_mode_unspecified
+}
+
 // AgentExecutionStatus is what the server observes.
 type AgentExecutionStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -263,14 +329,19 @@ type AgentExecutionStatus struct {
 	AttemptId string          `protobuf:"bytes,3,opt,name=attempt_id,json=attemptId,proto3" json:"attempt_id,omitempty"`
 	Error     *ExecutionError `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	// Why a completed turn stopped early; empty when it did not.
-	SegmentLimit  string                 `protobuf:"bytes,5,opt,name=segment_limit,json=segmentLimit,proto3" json:"segment_limit,omitempty"`
-	Usage         *v11.Usage             `protobuf:"bytes,6,opt,name=usage,proto3" json:"usage,omitempty"`
-	ModelCalls    int32                  `protobuf:"varint,7,opt,name=model_calls,json=modelCalls,proto3" json:"model_calls,omitempty"`
-	ToolCalls     int32                  `protobuf:"varint,8,opt,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
-	StartedAt     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	EndedAt       *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	WaitingFor    string                 `protobuf:"bytes,11,opt,name=waiting_for,json=waitingFor,proto3" json:"waiting_for,omitempty"`
-	CancelReason  string                 `protobuf:"bytes,12,opt,name=cancel_reason,json=cancelReason,proto3" json:"cancel_reason,omitempty"`
+	SegmentLimit string                 `protobuf:"bytes,5,opt,name=segment_limit,json=segmentLimit,proto3" json:"segment_limit,omitempty"`
+	Usage        *v11.Usage             `protobuf:"bytes,6,opt,name=usage,proto3" json:"usage,omitempty"`
+	ModelCalls   int32                  `protobuf:"varint,7,opt,name=model_calls,json=modelCalls,proto3" json:"model_calls,omitempty"`
+	ToolCalls    int32                  `protobuf:"varint,8,opt,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
+	StartedAt    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
+	EndedAt      *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
+	// What a waiting turn waits for: outcome_unknown, or a timer's name.
+	WaitingFor   string `protobuf:"bytes,11,opt,name=waiting_for,json=waitingFor,proto3" json:"waiting_for,omitempty"`
+	CancelReason string `protobuf:"bytes,12,opt,name=cancel_reason,json=cancelReason,proto3" json:"cancel_reason,omitempty"`
+	// When a waiting turn goes on by itself; absent when it does not.
+	WaitingUntil *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=waiting_until,json=waitingUntil,proto3" json:"waiting_until,omitempty"`
+	// Of a turn that is being cancelled: who has not confirmed its end yet.
+	Unconfirmed   []string `protobuf:"bytes,14,rep,name=unconfirmed,proto3" json:"unconfirmed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -387,6 +458,20 @@ func (x *AgentExecutionStatus) GetCancelReason() string {
 		return x.CancelReason
 	}
 	return ""
+}
+
+func (x *AgentExecutionStatus) GetWaitingUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.WaitingUntil
+	}
+	return nil
+}
+
+func (x *AgentExecutionStatus) GetUnconfirmed() []string {
+	if x != nil {
+		return x.Unconfirmed
+	}
+	return nil
 }
 
 // ExecutionError says why a turn failed.
@@ -526,14 +611,15 @@ const file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDesc = "" +
 	"\x0eAgentExecutionR\x04kind\x12@\n" +
 	"\bmetadata\x18\x03 \x01(\v2$.cadre.platform.resource.v1.MetadataR\bmetadata\x12G\n" +
 	"\x04spec\x18\x04 \x01(\v23.cadre.agentic.agentexecution.v1.AgentExecutionSpecR\x04spec\x12M\n" +
-	"\x06status\x18\x05 \x01(\v25.cadre.agentic.agentexecution.v1.AgentExecutionStatusR\x06status\"\x97\x01\n" +
+	"\x06status\x18\x05 \x01(\v25.cadre.agentic.agentexecution.v1.AgentExecutionStatusR\x06status\"\xe0\x01\n" +
 	"\x12AgentExecutionSpec\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x19\n" +
 	"\bagent_id\x18\x02 \x01(\tR\aagentId\x12\x14\n" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x12\x16\n" +
 	"\x06effort\x18\x04 \x01(\tR\x06effort\x12\x19\n" +
-	"\binput_id\x18\x05 \x01(\tR\ainputId\"\xb7\x04\n" +
+	"\binput_id\x18\x05 \x01(\tR\ainputId\x12G\n" +
+	"\aapprove\x18\x06 \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeR\aapprove\"\x9a\x05\n" +
 	"\x14AgentExecutionStatus\x12E\n" +
 	"\x05phase\x18\x01 \x01(\x0e2/.cadre.agentic.agentexecution.v1.ExecutionPhaseR\x05phase\x12\x1e\n" +
 	"\n" +
@@ -554,7 +640,9 @@ const file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12\x1f\n" +
 	"\vwaiting_for\x18\v \x01(\tR\n" +
 	"waitingFor\x12#\n" +
-	"\rcancel_reason\x18\f \x01(\tR\fcancelReason\"t\n" +
+	"\rcancel_reason\x18\f \x01(\tR\fcancelReason\x12?\n" +
+	"\rwaiting_until\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\fwaitingUntil\x12 \n" +
+	"\vunconfirmed\x18\x0e \x03(\tR\vunconfirmed\"t\n" +
 	"\x0eExecutionError\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
@@ -562,7 +650,12 @@ const file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDesc = "" +
 	"\x06detail\x18\x04 \x01(\tR\x06detail\"\xa1\x01\n" +
 	"\x1bListAgentExecutionsResponse\x12Z\n" +
 	"\x10agent_executions\x18\x01 \x03(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\x0fagentExecutions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*\x91\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*J\n" +
+	"\fApprovalMode\x12\x1d\n" +
+	"\x19approval_mode_unspecified\x10\x00\x12\b\n" +
+	"\x04deny\x10\x01\x12\b\n" +
+	"\x04auto\x10\x02\x12\a\n" +
+	"\x03ask\x10\x03*\x91\x01\n" +
 	"\x0eExecutionPhase\x12\x1f\n" +
 	"\x1bexecution_phase_unspecified\x10\x00\x12\n" +
 	"\n" +
@@ -591,40 +684,43 @@ func file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDescGZIP() []b
 	return file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDescData
 }
 
-var file_cadre_agentic_agentexecution_v1_agentexecution_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_cadre_agentic_agentexecution_v1_agentexecution_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_cadre_agentic_agentexecution_v1_agentexecution_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_cadre_agentic_agentexecution_v1_agentexecution_proto_goTypes = []any{
-	(ExecutionPhase)(0),                 // 0: cadre.agentic.agentexecution.v1.ExecutionPhase
-	(*AgentExecution)(nil),              // 1: cadre.agentic.agentexecution.v1.AgentExecution
-	(*AgentExecutionSpec)(nil),          // 2: cadre.agentic.agentexecution.v1.AgentExecutionSpec
-	(*AgentExecutionStatus)(nil),        // 3: cadre.agentic.agentexecution.v1.AgentExecutionStatus
-	(*ExecutionError)(nil),              // 4: cadre.agentic.agentexecution.v1.ExecutionError
-	(*ListAgentExecutionsResponse)(nil), // 5: cadre.agentic.agentexecution.v1.ListAgentExecutionsResponse
-	(*v1.Metadata)(nil),                 // 6: cadre.platform.resource.v1.Metadata
-	(*v11.Usage)(nil),                   // 7: cadre.agentic.message.v1.Usage
-	(*timestamppb.Timestamp)(nil),       // 8: google.protobuf.Timestamp
-	(*v1.GetRequest)(nil),               // 9: cadre.platform.resource.v1.GetRequest
-	(*v1.ListRequest)(nil),              // 10: cadre.platform.resource.v1.ListRequest
+	(ApprovalMode)(0),                   // 0: cadre.agentic.agentexecution.v1.ApprovalMode
+	(ExecutionPhase)(0),                 // 1: cadre.agentic.agentexecution.v1.ExecutionPhase
+	(*AgentExecution)(nil),              // 2: cadre.agentic.agentexecution.v1.AgentExecution
+	(*AgentExecutionSpec)(nil),          // 3: cadre.agentic.agentexecution.v1.AgentExecutionSpec
+	(*AgentExecutionStatus)(nil),        // 4: cadre.agentic.agentexecution.v1.AgentExecutionStatus
+	(*ExecutionError)(nil),              // 5: cadre.agentic.agentexecution.v1.ExecutionError
+	(*ListAgentExecutionsResponse)(nil), // 6: cadre.agentic.agentexecution.v1.ListAgentExecutionsResponse
+	(*v1.Metadata)(nil),                 // 7: cadre.platform.resource.v1.Metadata
+	(*v11.Usage)(nil),                   // 8: cadre.agentic.message.v1.Usage
+	(*timestamppb.Timestamp)(nil),       // 9: google.protobuf.Timestamp
+	(*v1.GetRequest)(nil),               // 10: cadre.platform.resource.v1.GetRequest
+	(*v1.ListRequest)(nil),              // 11: cadre.platform.resource.v1.ListRequest
 }
 var file_cadre_agentic_agentexecution_v1_agentexecution_proto_depIdxs = []int32{
-	6,  // 0: cadre.agentic.agentexecution.v1.AgentExecution.metadata:type_name -> cadre.platform.resource.v1.Metadata
-	2,  // 1: cadre.agentic.agentexecution.v1.AgentExecution.spec:type_name -> cadre.agentic.agentexecution.v1.AgentExecutionSpec
-	3,  // 2: cadre.agentic.agentexecution.v1.AgentExecution.status:type_name -> cadre.agentic.agentexecution.v1.AgentExecutionStatus
-	0,  // 3: cadre.agentic.agentexecution.v1.AgentExecutionStatus.phase:type_name -> cadre.agentic.agentexecution.v1.ExecutionPhase
-	4,  // 4: cadre.agentic.agentexecution.v1.AgentExecutionStatus.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	7,  // 5: cadre.agentic.agentexecution.v1.AgentExecutionStatus.usage:type_name -> cadre.agentic.message.v1.Usage
-	8,  // 6: cadre.agentic.agentexecution.v1.AgentExecutionStatus.started_at:type_name -> google.protobuf.Timestamp
-	8,  // 7: cadre.agentic.agentexecution.v1.AgentExecutionStatus.ended_at:type_name -> google.protobuf.Timestamp
-	1,  // 8: cadre.agentic.agentexecution.v1.ListAgentExecutionsResponse.agent_executions:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	9,  // 9: cadre.agentic.agentexecution.v1.AgentExecutionService.Get:input_type -> cadre.platform.resource.v1.GetRequest
-	10, // 10: cadre.agentic.agentexecution.v1.AgentExecutionService.List:input_type -> cadre.platform.resource.v1.ListRequest
-	1,  // 11: cadre.agentic.agentexecution.v1.AgentExecutionService.Get:output_type -> cadre.agentic.agentexecution.v1.AgentExecution
-	5,  // 12: cadre.agentic.agentexecution.v1.AgentExecutionService.List:output_type -> cadre.agentic.agentexecution.v1.ListAgentExecutionsResponse
-	11, // [11:13] is the sub-list for method output_type
-	9,  // [9:11] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	7,  // 0: cadre.agentic.agentexecution.v1.AgentExecution.metadata:type_name -> cadre.platform.resource.v1.Metadata
+	3,  // 1: cadre.agentic.agentexecution.v1.AgentExecution.spec:type_name -> cadre.agentic.agentexecution.v1.AgentExecutionSpec
+	4,  // 2: cadre.agentic.agentexecution.v1.AgentExecution.status:type_name -> cadre.agentic.agentexecution.v1.AgentExecutionStatus
+	0,  // 3: cadre.agentic.agentexecution.v1.AgentExecutionSpec.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
+	1,  // 4: cadre.agentic.agentexecution.v1.AgentExecutionStatus.phase:type_name -> cadre.agentic.agentexecution.v1.ExecutionPhase
+	5,  // 5: cadre.agentic.agentexecution.v1.AgentExecutionStatus.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	8,  // 6: cadre.agentic.agentexecution.v1.AgentExecutionStatus.usage:type_name -> cadre.agentic.message.v1.Usage
+	9,  // 7: cadre.agentic.agentexecution.v1.AgentExecutionStatus.started_at:type_name -> google.protobuf.Timestamp
+	9,  // 8: cadre.agentic.agentexecution.v1.AgentExecutionStatus.ended_at:type_name -> google.protobuf.Timestamp
+	9,  // 9: cadre.agentic.agentexecution.v1.AgentExecutionStatus.waiting_until:type_name -> google.protobuf.Timestamp
+	2,  // 10: cadre.agentic.agentexecution.v1.ListAgentExecutionsResponse.agent_executions:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	10, // 11: cadre.agentic.agentexecution.v1.AgentExecutionService.Get:input_type -> cadre.platform.resource.v1.GetRequest
+	11, // 12: cadre.agentic.agentexecution.v1.AgentExecutionService.List:input_type -> cadre.platform.resource.v1.ListRequest
+	2,  // 13: cadre.agentic.agentexecution.v1.AgentExecutionService.Get:output_type -> cadre.agentic.agentexecution.v1.AgentExecution
+	6,  // 14: cadre.agentic.agentexecution.v1.AgentExecutionService.List:output_type -> cadre.agentic.agentexecution.v1.ListAgentExecutionsResponse
+	13, // [13:15] is the sub-list for method output_type
+	11, // [11:13] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_agentexecution_v1_agentexecution_proto_init() }
@@ -637,7 +733,7 @@ func file_cadre_agentic_agentexecution_v1_agentexecution_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDesc), len(file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,

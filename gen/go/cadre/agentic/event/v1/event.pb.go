@@ -131,6 +131,7 @@ type Event struct {
 	//	*Event_AgentModelUsage
 	//	*Event_ArtifactCreated
 	//	*Event_TurnCancelRequested
+	//	*Event_TurnCancelling
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -498,6 +499,15 @@ func (x *Event) GetTurnCancelRequested() *TurnCancelRequested {
 	return nil
 }
 
+func (x *Event) GetTurnCancelling() *TurnCancelling {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_TurnCancelling); ok {
+			return x.TurnCancelling
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -606,6 +616,10 @@ type Event_TurnCancelRequested struct {
 	TurnCancelRequested *TurnCancelRequested `protobuf:"bytes,90,opt,name=turn_cancel_requested,json=turnCancelRequested,proto3,oneof"`
 }
 
+type Event_TurnCancelling struct {
+	TurnCancelling *TurnCancelling `protobuf:"bytes,91,opt,name=turn_cancelling,json=turnCancelling,proto3,oneof"`
+}
+
 func (*Event_SessionCreated) isEvent_Payload() {}
 
 func (*Event_SessionStatusChanged) isEvent_Payload() {}
@@ -657,6 +671,8 @@ func (*Event_AgentModelUsage) isEvent_Payload() {}
 func (*Event_ArtifactCreated) isEvent_Payload() {}
 
 func (*Event_TurnCancelRequested) isEvent_Payload() {}
+
+func (*Event_TurnCancelling) isEvent_Payload() {}
 
 type SessionCreated struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1048,10 +1064,12 @@ func (x *TurnStarted) GetTools() []string {
 	return nil
 }
 
-// An attempt ended without an outcome; another one continues the same turn.
+// An attempt ended without an outcome, or with a wait that is over; another one
+// continues the same turn.
 type TurnRecoveryRequested struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Reason string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// attempt_lost, released or resumed.
+	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The generation whose attempt ended.
 	LostGeneration int64 `protobuf:"varint,2,opt,name=lost_generation,json=lostGeneration,proto3" json:"lost_generation,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -1103,8 +1121,11 @@ func (x *TurnRecoveryRequested) GetLostGeneration() int64 {
 }
 
 type TurnWaiting struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	WaitingFor    string                 `protobuf:"bytes,1,opt,name=waiting_for,json=waitingFor,proto3" json:"waiting_for,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// outcome_unknown, or a timer's name.
+	WaitingFor string `protobuf:"bytes,1,opt,name=waiting_for,json=waitingFor,proto3" json:"waiting_for,omitempty"`
+	// When the turn goes on by itself; absent when it does not.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1144,6 +1165,13 @@ func (x *TurnWaiting) GetWaitingFor() string {
 		return x.WaitingFor
 	}
 	return ""
+}
+
+func (x *TurnWaiting) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
 }
 
 type TurnCompleted struct {
@@ -1335,6 +1363,52 @@ func (x *TurnCancelRequested) GetBy() string {
 	return ""
 }
 
+// A cancelled turn has something that is still alive.
+type TurnCancelling struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who has not confirmed the end yet: processes by number and command.
+	Unconfirmed   []string `protobuf:"bytes,1,rep,name=unconfirmed,proto3" json:"unconfirmed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TurnCancelling) Reset() {
+	*x = TurnCancelling{}
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnCancelling) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnCancelling) ProtoMessage() {}
+
+func (x *TurnCancelling) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnCancelling.ProtoReflect.Descriptor instead.
+func (*TurnCancelling) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *TurnCancelling) GetUnconfirmed() []string {
+	if x != nil {
+		return x.Unconfirmed
+	}
+	return nil
+}
+
 type TurnCancelled struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -1346,7 +1420,7 @@ type TurnCancelled struct {
 
 func (x *TurnCancelled) Reset() {
 	*x = TurnCancelled{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[13]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1432,7 @@ func (x *TurnCancelled) String() string {
 func (*TurnCancelled) ProtoMessage() {}
 
 func (x *TurnCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[13]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1445,7 @@ func (x *TurnCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnCancelled.ProtoReflect.Descriptor instead.
 func (*TurnCancelled) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{13}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TurnCancelled) GetReason() string {
@@ -1395,16 +1469,18 @@ func (x *TurnCancelled) GetDurationMs() int64 {
 	return 0
 }
 
+// A person let a waiting or failed turn go on.
 type TurnReopened struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TurnReopened) Reset() {
 	*x = TurnReopened{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[14]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1416,7 +1492,7 @@ func (x *TurnReopened) String() string {
 func (*TurnReopened) ProtoMessage() {}
 
 func (x *TurnReopened) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[14]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1429,12 +1505,19 @@ func (x *TurnReopened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnReopened.ProtoReflect.Descriptor instead.
 func (*TurnReopened) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{14}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TurnReopened) GetReason() string {
 	if x != nil {
 		return x.Reason
+	}
+	return ""
+}
+
+func (x *TurnReopened) GetBy() string {
+	if x != nil {
+		return x.By
 	}
 	return ""
 }
@@ -1453,7 +1536,7 @@ type AgentMessageDelta struct {
 
 func (x *AgentMessageDelta) Reset() {
 	*x = AgentMessageDelta{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[15]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1465,7 +1548,7 @@ func (x *AgentMessageDelta) String() string {
 func (*AgentMessageDelta) ProtoMessage() {}
 
 func (x *AgentMessageDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[15]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1478,7 +1561,7 @@ func (x *AgentMessageDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentMessageDelta.ProtoReflect.Descriptor instead.
 func (*AgentMessageDelta) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{15}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AgentMessageDelta) GetCall() int32 {
@@ -1514,7 +1597,7 @@ type AgentMessageCompleted struct {
 
 func (x *AgentMessageCompleted) Reset() {
 	*x = AgentMessageCompleted{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[16]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1526,7 +1609,7 @@ func (x *AgentMessageCompleted) String() string {
 func (*AgentMessageCompleted) ProtoMessage() {}
 
 func (x *AgentMessageCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[16]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1539,7 +1622,7 @@ func (x *AgentMessageCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentMessageCompleted.ProtoReflect.Descriptor instead.
 func (*AgentMessageCompleted) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{16}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AgentMessageCompleted) GetCall() int32 {
@@ -1574,7 +1657,7 @@ type AgentReasoningDelta struct {
 
 func (x *AgentReasoningDelta) Reset() {
 	*x = AgentReasoningDelta{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[17]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +1669,7 @@ func (x *AgentReasoningDelta) String() string {
 func (*AgentReasoningDelta) ProtoMessage() {}
 
 func (x *AgentReasoningDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[17]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +1682,7 @@ func (x *AgentReasoningDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentReasoningDelta.ProtoReflect.Descriptor instead.
 func (*AgentReasoningDelta) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{17}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AgentReasoningDelta) GetCall() int32 {
@@ -1635,7 +1718,7 @@ type AgentToolRequested struct {
 
 func (x *AgentToolRequested) Reset() {
 	*x = AgentToolRequested{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[18]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1647,7 +1730,7 @@ func (x *AgentToolRequested) String() string {
 func (*AgentToolRequested) ProtoMessage() {}
 
 func (x *AgentToolRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[18]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1660,7 +1743,7 @@ func (x *AgentToolRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentToolRequested.ProtoReflect.Descriptor instead.
 func (*AgentToolRequested) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{18}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AgentToolRequested) GetCallId() string {
@@ -1703,7 +1786,7 @@ type AgentToolStarted struct {
 
 func (x *AgentToolStarted) Reset() {
 	*x = AgentToolStarted{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[19]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1715,7 +1798,7 @@ func (x *AgentToolStarted) String() string {
 func (*AgentToolStarted) ProtoMessage() {}
 
 func (x *AgentToolStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[19]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1728,7 +1811,7 @@ func (x *AgentToolStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentToolStarted.ProtoReflect.Descriptor instead.
 func (*AgentToolStarted) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{19}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AgentToolStarted) GetCallId() string {
@@ -1762,7 +1845,7 @@ type AgentToolProgress struct {
 
 func (x *AgentToolProgress) Reset() {
 	*x = AgentToolProgress{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[20]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1774,7 +1857,7 @@ func (x *AgentToolProgress) String() string {
 func (*AgentToolProgress) ProtoMessage() {}
 
 func (x *AgentToolProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[20]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1787,7 +1870,7 @@ func (x *AgentToolProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentToolProgress.ProtoReflect.Descriptor instead.
 func (*AgentToolProgress) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{20}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AgentToolProgress) GetCallId() string {
@@ -1821,7 +1904,7 @@ type AgentToolCompleted struct {
 
 func (x *AgentToolCompleted) Reset() {
 	*x = AgentToolCompleted{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[21]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1833,7 +1916,7 @@ func (x *AgentToolCompleted) String() string {
 func (*AgentToolCompleted) ProtoMessage() {}
 
 func (x *AgentToolCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[21]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1846,7 +1929,7 @@ func (x *AgentToolCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentToolCompleted.ProtoReflect.Descriptor instead.
 func (*AgentToolCompleted) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{21}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AgentToolCompleted) GetCallId() string {
@@ -1911,7 +1994,7 @@ type AgentToolFailed struct {
 
 func (x *AgentToolFailed) Reset() {
 	*x = AgentToolFailed{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[22]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1923,7 +2006,7 @@ func (x *AgentToolFailed) String() string {
 func (*AgentToolFailed) ProtoMessage() {}
 
 func (x *AgentToolFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[22]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1936,7 +2019,7 @@ func (x *AgentToolFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentToolFailed.ProtoReflect.Descriptor instead.
 func (*AgentToolFailed) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{22}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AgentToolFailed) GetCallId() string {
@@ -1978,7 +2061,7 @@ type AgentToolOutcomeUnknown struct {
 
 func (x *AgentToolOutcomeUnknown) Reset() {
 	*x = AgentToolOutcomeUnknown{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[23]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1990,7 +2073,7 @@ func (x *AgentToolOutcomeUnknown) String() string {
 func (*AgentToolOutcomeUnknown) ProtoMessage() {}
 
 func (x *AgentToolOutcomeUnknown) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[23]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2003,7 +2086,7 @@ func (x *AgentToolOutcomeUnknown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentToolOutcomeUnknown.ProtoReflect.Descriptor instead.
 func (*AgentToolOutcomeUnknown) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{23}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AgentToolOutcomeUnknown) GetCallId() string {
@@ -2038,7 +2121,7 @@ type AgentModelRequest struct {
 
 func (x *AgentModelRequest) Reset() {
 	*x = AgentModelRequest{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[24]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2050,7 +2133,7 @@ func (x *AgentModelRequest) String() string {
 func (*AgentModelRequest) ProtoMessage() {}
 
 func (x *AgentModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[24]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2063,7 +2146,7 @@ func (x *AgentModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentModelRequest.ProtoReflect.Descriptor instead.
 func (*AgentModelRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{24}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AgentModelRequest) GetCall() int32 {
@@ -2098,7 +2181,7 @@ type AgentModelUsage struct {
 
 func (x *AgentModelUsage) Reset() {
 	*x = AgentModelUsage{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[25]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2110,7 +2193,7 @@ func (x *AgentModelUsage) String() string {
 func (*AgentModelUsage) ProtoMessage() {}
 
 func (x *AgentModelUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[25]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2123,7 +2206,7 @@ func (x *AgentModelUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentModelUsage.ProtoReflect.Descriptor instead.
 func (*AgentModelUsage) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{25}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AgentModelUsage) GetCall() int32 {
@@ -2160,7 +2243,7 @@ type ArtifactCreated struct {
 
 func (x *ArtifactCreated) Reset() {
 	*x = ArtifactCreated{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[26]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2172,7 +2255,7 @@ func (x *ArtifactCreated) String() string {
 func (*ArtifactCreated) ProtoMessage() {}
 
 func (x *ArtifactCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[26]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2185,7 +2268,7 @@ func (x *ArtifactCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactCreated.ProtoReflect.Descriptor instead.
 func (*ArtifactCreated) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{26}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ArtifactCreated) GetArtifactId() string {
@@ -2242,7 +2325,7 @@ type EphemeralDelta struct {
 
 func (x *EphemeralDelta) Reset() {
 	*x = EphemeralDelta{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[27]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2254,7 +2337,7 @@ func (x *EphemeralDelta) String() string {
 func (*EphemeralDelta) ProtoMessage() {}
 
 func (x *EphemeralDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[27]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2267,7 +2350,7 @@ func (x *EphemeralDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EphemeralDelta.ProtoReflect.Descriptor instead.
 func (*EphemeralDelta) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{27}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *EphemeralDelta) GetSessionId() string {
@@ -2330,7 +2413,7 @@ var File_cadre_agentic_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\"cadre/agentic/event/v1/event.proto\x12\x16cadre.agentic.event.v1\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\x1a&cadre/agentic/message/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb4\x15\n" +
+	"\"cadre/agentic/event/v1/event.proto\x12\x16cadre.agentic.event.v1\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\x1a&cadre/agentic/message/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x87\x16\n" +
 	"\x05Event\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x10\n" +
@@ -2379,7 +2462,8 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\x13agent_model_request\x18E \x01(\v2).cadre.agentic.event.v1.AgentModelRequestH\x00R\x11agentModelRequest\x12U\n" +
 	"\x11agent_model_usage\x18F \x01(\v2'.cadre.agentic.event.v1.AgentModelUsageH\x00R\x0fagentModelUsage\x12T\n" +
 	"\x10artifact_created\x18P \x01(\v2'.cadre.agentic.event.v1.ArtifactCreatedH\x00R\x0fartifactCreated\x12a\n" +
-	"\x15turn_cancel_requested\x18Z \x01(\v2+.cadre.agentic.event.v1.TurnCancelRequestedH\x00R\x13turnCancelRequestedB\t\n" +
+	"\x15turn_cancel_requested\x18Z \x01(\v2+.cadre.agentic.event.v1.TurnCancelRequestedH\x00R\x13turnCancelRequested\x12Q\n" +
+	"\x0fturn_cancelling\x18[ \x01(\v2&.cadre.agentic.event.v1.TurnCancellingH\x00R\x0eturnCancellingB\t\n" +
 	"\apayload\"_\n" +
 	"\x0eSessionCreated\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12\x14\n" +
@@ -2408,10 +2492,11 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\x05tools\x18\x04 \x03(\tR\x05tools\"X\n" +
 	"\x15TurnRecoveryRequested\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12'\n" +
-	"\x0flost_generation\x18\x02 \x01(\x03R\x0elostGeneration\".\n" +
+	"\x0flost_generation\x18\x02 \x01(\x03R\x0elostGeneration\"`\n" +
 	"\vTurnWaiting\x12\x1f\n" +
 	"\vwaiting_for\x18\x01 \x01(\tR\n" +
-	"waitingFor\"\xcc\x01\n" +
+	"waitingFor\x120\n" +
+	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xcc\x01\n" +
 	"\rTurnCompleted\x125\n" +
 	"\x05usage\x18\x01 \x01(\v2\x1f.cadre.agentic.message.v1.UsageR\x05usage\x12\x1f\n" +
 	"\vmodel_calls\x18\x02 \x01(\x05R\n" +
@@ -2429,14 +2514,17 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"durationMs\"=\n" +
 	"\x13TurnCancelRequested\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x0e\n" +
-	"\x02by\x18\x02 \x01(\tR\x02by\"\x7f\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\"2\n" +
+	"\x0eTurnCancelling\x12 \n" +
+	"\vunconfirmed\x18\x01 \x03(\tR\vunconfirmed\"\x7f\n" +
 	"\rTurnCancelled\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x125\n" +
 	"\x05usage\x18\x02 \x01(\v2\x1f.cadre.agentic.message.v1.UsageR\x05usage\x12\x1f\n" +
 	"\vduration_ms\x18\x03 \x01(\x03R\n" +
-	"durationMs\"&\n" +
+	"durationMs\"6\n" +
 	"\fTurnReopened\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"S\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\"S\n" +
 	"\x11AgentMessageDelta\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x16\n" +
 	"\x06offset\x18\x02 \x01(\x03R\x06offset\x12\x12\n" +
@@ -2530,7 +2618,7 @@ func file_cadre_agentic_event_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_cadre_agentic_event_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cadre_agentic_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_cadre_agentic_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_cadre_agentic_event_v1_event_proto_goTypes = []any{
 	(Association)(0),                // 0: cadre.agentic.event.v1.Association
 	(*Event)(nil),                   // 1: cadre.agentic.event.v1.Event
@@ -2546,28 +2634,29 @@ var file_cadre_agentic_event_v1_event_proto_goTypes = []any{
 	(*TurnCompleted)(nil),           // 11: cadre.agentic.event.v1.TurnCompleted
 	(*TurnFailed)(nil),              // 12: cadre.agentic.event.v1.TurnFailed
 	(*TurnCancelRequested)(nil),     // 13: cadre.agentic.event.v1.TurnCancelRequested
-	(*TurnCancelled)(nil),           // 14: cadre.agentic.event.v1.TurnCancelled
-	(*TurnReopened)(nil),            // 15: cadre.agentic.event.v1.TurnReopened
-	(*AgentMessageDelta)(nil),       // 16: cadre.agentic.event.v1.AgentMessageDelta
-	(*AgentMessageCompleted)(nil),   // 17: cadre.agentic.event.v1.AgentMessageCompleted
-	(*AgentReasoningDelta)(nil),     // 18: cadre.agentic.event.v1.AgentReasoningDelta
-	(*AgentToolRequested)(nil),      // 19: cadre.agentic.event.v1.AgentToolRequested
-	(*AgentToolStarted)(nil),        // 20: cadre.agentic.event.v1.AgentToolStarted
-	(*AgentToolProgress)(nil),       // 21: cadre.agentic.event.v1.AgentToolProgress
-	(*AgentToolCompleted)(nil),      // 22: cadre.agentic.event.v1.AgentToolCompleted
-	(*AgentToolFailed)(nil),         // 23: cadre.agentic.event.v1.AgentToolFailed
-	(*AgentToolOutcomeUnknown)(nil), // 24: cadre.agentic.event.v1.AgentToolOutcomeUnknown
-	(*AgentModelRequest)(nil),       // 25: cadre.agentic.event.v1.AgentModelRequest
-	(*AgentModelUsage)(nil),         // 26: cadre.agentic.event.v1.AgentModelUsage
-	(*ArtifactCreated)(nil),         // 27: cadre.agentic.event.v1.ArtifactCreated
-	(*EphemeralDelta)(nil),          // 28: cadre.agentic.event.v1.EphemeralDelta
-	(*timestamppb.Timestamp)(nil),   // 29: google.protobuf.Timestamp
-	(*v1.Usage)(nil),                // 30: cadre.agentic.message.v1.Usage
-	(*v11.ExecutionError)(nil),      // 31: cadre.agentic.agentexecution.v1.ExecutionError
+	(*TurnCancelling)(nil),          // 14: cadre.agentic.event.v1.TurnCancelling
+	(*TurnCancelled)(nil),           // 15: cadre.agentic.event.v1.TurnCancelled
+	(*TurnReopened)(nil),            // 16: cadre.agentic.event.v1.TurnReopened
+	(*AgentMessageDelta)(nil),       // 17: cadre.agentic.event.v1.AgentMessageDelta
+	(*AgentMessageCompleted)(nil),   // 18: cadre.agentic.event.v1.AgentMessageCompleted
+	(*AgentReasoningDelta)(nil),     // 19: cadre.agentic.event.v1.AgentReasoningDelta
+	(*AgentToolRequested)(nil),      // 20: cadre.agentic.event.v1.AgentToolRequested
+	(*AgentToolStarted)(nil),        // 21: cadre.agentic.event.v1.AgentToolStarted
+	(*AgentToolProgress)(nil),       // 22: cadre.agentic.event.v1.AgentToolProgress
+	(*AgentToolCompleted)(nil),      // 23: cadre.agentic.event.v1.AgentToolCompleted
+	(*AgentToolFailed)(nil),         // 24: cadre.agentic.event.v1.AgentToolFailed
+	(*AgentToolOutcomeUnknown)(nil), // 25: cadre.agentic.event.v1.AgentToolOutcomeUnknown
+	(*AgentModelRequest)(nil),       // 26: cadre.agentic.event.v1.AgentModelRequest
+	(*AgentModelUsage)(nil),         // 27: cadre.agentic.event.v1.AgentModelUsage
+	(*ArtifactCreated)(nil),         // 28: cadre.agentic.event.v1.ArtifactCreated
+	(*EphemeralDelta)(nil),          // 29: cadre.agentic.event.v1.EphemeralDelta
+	(*timestamppb.Timestamp)(nil),   // 30: google.protobuf.Timestamp
+	(*v1.Usage)(nil),                // 31: cadre.agentic.message.v1.Usage
+	(*v11.ExecutionError)(nil),      // 32: cadre.agentic.agentexecution.v1.ExecutionError
 }
 var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	0,  // 0: cadre.agentic.event.v1.Event.association:type_name -> cadre.agentic.event.v1.Association
-	29, // 1: cadre.agentic.event.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
+	30, // 1: cadre.agentic.event.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
 	2,  // 2: cadre.agentic.event.v1.Event.session_created:type_name -> cadre.agentic.event.v1.SessionCreated
 	3,  // 3: cadre.agentic.event.v1.Event.session_status_changed:type_name -> cadre.agentic.event.v1.SessionStatusChanged
 	4,  // 4: cadre.agentic.event.v1.Event.input_queued:type_name -> cadre.agentic.event.v1.InputQueued
@@ -2579,31 +2668,33 @@ var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	10, // 10: cadre.agentic.event.v1.Event.turn_waiting:type_name -> cadre.agentic.event.v1.TurnWaiting
 	11, // 11: cadre.agentic.event.v1.Event.turn_completed:type_name -> cadre.agentic.event.v1.TurnCompleted
 	12, // 12: cadre.agentic.event.v1.Event.turn_failed:type_name -> cadre.agentic.event.v1.TurnFailed
-	14, // 13: cadre.agentic.event.v1.Event.turn_cancelled:type_name -> cadre.agentic.event.v1.TurnCancelled
-	15, // 14: cadre.agentic.event.v1.Event.turn_reopened:type_name -> cadre.agentic.event.v1.TurnReopened
-	16, // 15: cadre.agentic.event.v1.Event.agent_message_delta:type_name -> cadre.agentic.event.v1.AgentMessageDelta
-	17, // 16: cadre.agentic.event.v1.Event.agent_message_completed:type_name -> cadre.agentic.event.v1.AgentMessageCompleted
-	18, // 17: cadre.agentic.event.v1.Event.agent_reasoning_delta:type_name -> cadre.agentic.event.v1.AgentReasoningDelta
-	19, // 18: cadre.agentic.event.v1.Event.agent_tool_requested:type_name -> cadre.agentic.event.v1.AgentToolRequested
-	20, // 19: cadre.agentic.event.v1.Event.agent_tool_started:type_name -> cadre.agentic.event.v1.AgentToolStarted
-	21, // 20: cadre.agentic.event.v1.Event.agent_tool_progress:type_name -> cadre.agentic.event.v1.AgentToolProgress
-	22, // 21: cadre.agentic.event.v1.Event.agent_tool_completed:type_name -> cadre.agentic.event.v1.AgentToolCompleted
-	23, // 22: cadre.agentic.event.v1.Event.agent_tool_failed:type_name -> cadre.agentic.event.v1.AgentToolFailed
-	24, // 23: cadre.agentic.event.v1.Event.agent_tool_outcome_unknown:type_name -> cadre.agentic.event.v1.AgentToolOutcomeUnknown
-	25, // 24: cadre.agentic.event.v1.Event.agent_model_request:type_name -> cadre.agentic.event.v1.AgentModelRequest
-	26, // 25: cadre.agentic.event.v1.Event.agent_model_usage:type_name -> cadre.agentic.event.v1.AgentModelUsage
-	27, // 26: cadre.agentic.event.v1.Event.artifact_created:type_name -> cadre.agentic.event.v1.ArtifactCreated
+	15, // 13: cadre.agentic.event.v1.Event.turn_cancelled:type_name -> cadre.agentic.event.v1.TurnCancelled
+	16, // 14: cadre.agentic.event.v1.Event.turn_reopened:type_name -> cadre.agentic.event.v1.TurnReopened
+	17, // 15: cadre.agentic.event.v1.Event.agent_message_delta:type_name -> cadre.agentic.event.v1.AgentMessageDelta
+	18, // 16: cadre.agentic.event.v1.Event.agent_message_completed:type_name -> cadre.agentic.event.v1.AgentMessageCompleted
+	19, // 17: cadre.agentic.event.v1.Event.agent_reasoning_delta:type_name -> cadre.agentic.event.v1.AgentReasoningDelta
+	20, // 18: cadre.agentic.event.v1.Event.agent_tool_requested:type_name -> cadre.agentic.event.v1.AgentToolRequested
+	21, // 19: cadre.agentic.event.v1.Event.agent_tool_started:type_name -> cadre.agentic.event.v1.AgentToolStarted
+	22, // 20: cadre.agentic.event.v1.Event.agent_tool_progress:type_name -> cadre.agentic.event.v1.AgentToolProgress
+	23, // 21: cadre.agentic.event.v1.Event.agent_tool_completed:type_name -> cadre.agentic.event.v1.AgentToolCompleted
+	24, // 22: cadre.agentic.event.v1.Event.agent_tool_failed:type_name -> cadre.agentic.event.v1.AgentToolFailed
+	25, // 23: cadre.agentic.event.v1.Event.agent_tool_outcome_unknown:type_name -> cadre.agentic.event.v1.AgentToolOutcomeUnknown
+	26, // 24: cadre.agentic.event.v1.Event.agent_model_request:type_name -> cadre.agentic.event.v1.AgentModelRequest
+	27, // 25: cadre.agentic.event.v1.Event.agent_model_usage:type_name -> cadre.agentic.event.v1.AgentModelUsage
+	28, // 26: cadre.agentic.event.v1.Event.artifact_created:type_name -> cadre.agentic.event.v1.ArtifactCreated
 	13, // 27: cadre.agentic.event.v1.Event.turn_cancel_requested:type_name -> cadre.agentic.event.v1.TurnCancelRequested
-	30, // 28: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
-	31, // 29: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	30, // 30: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
-	30, // 31: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
-	30, // 32: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	14, // 28: cadre.agentic.event.v1.Event.turn_cancelling:type_name -> cadre.agentic.event.v1.TurnCancelling
+	30, // 29: cadre.agentic.event.v1.TurnWaiting.until:type_name -> google.protobuf.Timestamp
+	31, // 30: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
+	32, // 31: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	31, // 32: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
+	31, // 33: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
+	31, // 34: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_event_v1_event_proto_init() }
@@ -2638,6 +2729,7 @@ func file_cadre_agentic_event_v1_event_proto_init() {
 		(*Event_AgentModelUsage)(nil),
 		(*Event_ArtifactCreated)(nil),
 		(*Event_TurnCancelRequested)(nil),
+		(*Event_TurnCancelling)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2645,7 +2737,7 @@ func file_cadre_agentic_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_agentic_event_v1_event_proto_rawDesc), len(file_cadre_agentic_event_v1_event_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   28,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -10,6 +10,7 @@ package ledgerv1
 
 import (
 	v1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agent/v1"
+	v11 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -40,7 +41,9 @@ type ExecutionPolicy struct {
 	AgentId          string `protobuf:"bytes,8,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
 	AgentVersion     int64  `protobuf:"varint,9,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
 	// The folder in which the agent works; empty when it has none.
-	Workspace     string `protobuf:"bytes,10,opt,name=workspace,proto3" json:"workspace,omitempty"`
+	Workspace string `protobuf:"bytes,10,opt,name=workspace,proto3" json:"workspace,omitempty"`
+	// What becomes of calls of unsafe tools.
+	Approve       v11.ApprovalMode `protobuf:"varint,11,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -145,6 +148,13 @@ func (x *ExecutionPolicy) GetWorkspace() string {
 	return ""
 }
 
+func (x *ExecutionPolicy) GetApprove() v11.ApprovalMode {
+	if x != nil {
+		return x.Approve
+	}
+	return v11.ApprovalMode(0)
+}
+
 // Mutation is the file change that a started tool call is about to make.
 type Mutation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -228,7 +238,7 @@ var File_cadre_agentic_ledger_v1_ledger_proto protoreflect.FileDescriptor
 
 const file_cadre_agentic_ledger_v1_ledger_proto_rawDesc = "" +
 	"\n" +
-	"$cadre/agentic/ledger/v1/ledger.proto\x12\x17cadre.agentic.ledger.v1\x1a\"cadre/agentic/agent/v1/agent.proto\"\xdd\x02\n" +
+	"$cadre/agentic/ledger/v1/ledger.proto\x12\x17cadre.agentic.ledger.v1\x1a\"cadre/agentic/agent/v1/agent.proto\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\"\xa6\x03\n" +
 	"\x0fExecutionPolicy\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x16\n" +
@@ -240,7 +250,8 @@ const file_cadre_agentic_ledger_v1_ledger_proto_rawDesc = "" +
 	"\bagent_id\x18\b \x01(\tR\aagentId\x12#\n" +
 	"\ragent_version\x18\t \x01(\x03R\fagentVersion\x12\x1c\n" +
 	"\tworkspace\x18\n" +
-	" \x01(\tR\tworkspace\"~\n" +
+	" \x01(\tR\tworkspace\x12G\n" +
+	"\aapprove\x18\v \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeR\aapprove\"~\n" +
 	"\bMutation\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06before\x18\x02 \x01(\tR\x06before\x12\x14\n" +
@@ -265,14 +276,16 @@ var file_cadre_agentic_ledger_v1_ledger_proto_goTypes = []any{
 	(*ExecutionPolicy)(nil), // 0: cadre.agentic.ledger.v1.ExecutionPolicy
 	(*Mutation)(nil),        // 1: cadre.agentic.ledger.v1.Mutation
 	(*v1.AgentLimits)(nil),  // 2: cadre.agentic.agent.v1.AgentLimits
+	(v11.ApprovalMode)(0),   // 3: cadre.agentic.agentexecution.v1.ApprovalMode
 }
 var file_cadre_agentic_ledger_v1_ledger_proto_depIdxs = []int32{
 	2, // 0: cadre.agentic.ledger.v1.ExecutionPolicy.limits:type_name -> cadre.agentic.agent.v1.AgentLimits
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	3, // 1: cadre.agentic.ledger.v1.ExecutionPolicy.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_ledger_v1_ledger_proto_init() }

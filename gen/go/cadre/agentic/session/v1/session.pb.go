@@ -610,8 +610,10 @@ type RunAgentRequest struct {
 	Effort         string      `protobuf:"bytes,6,opt,name=effort,proto3" json:"effort,omitempty"`
 	InputPolicy    InputPolicy `protobuf:"varint,7,opt,name=input_policy,json=inputPolicy,proto3,enum=cadre.agentic.session.v1.InputPolicy" json:"input_policy,omitempty"`
 	IdempotencyKey string      `protobuf:"bytes,8,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// What becomes of calls of unsafe tools in this turn. Absent, they are denied.
+	Approve       v11.ApprovalMode `protobuf:"varint,9,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunAgentRequest) Reset() {
@@ -700,6 +702,13 @@ func (x *RunAgentRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *RunAgentRequest) GetApprove() v11.ApprovalMode {
+	if x != nil {
+		return x.Approve
+	}
+	return v11.ApprovalMode(0)
+}
+
 type RunAgentResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -760,8 +769,11 @@ type SendMessageRequest struct {
 	Model          string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	Effort         string `protobuf:"bytes,4,opt,name=effort,proto3" json:"effort,omitempty"`
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// What becomes of calls of unsafe tools in this turn. Absent, they are denied,
+	// whatever the turn before said.
+	Approve       v11.ApprovalMode `protobuf:"varint,6,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendMessageRequest) Reset() {
@@ -827,6 +839,13 @@ func (x *SendMessageRequest) GetIdempotencyKey() string {
 		return x.IdempotencyKey
 	}
 	return ""
+}
+
+func (x *SendMessageRequest) GetApprove() v11.ApprovalMode {
+	if x != nil {
+		return x.Approve
+	}
+	return v11.ApprovalMode(0)
 }
 
 type SendMessageResponse struct {
@@ -979,6 +998,103 @@ func (x *CancelResponse) GetExecutions() []*v11.AgentExecution {
 	return nil
 }
 
+type RecoverRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A session, whose waiting or failed turn goes on, or that turn.
+	Id             string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *RecoverRequest) Reset() {
+	*x = RecoverRequest{}
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecoverRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecoverRequest) ProtoMessage() {}
+
+func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecoverRequest.ProtoReflect.Descriptor instead.
+func (*RecoverRequest) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *RecoverRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RecoverRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+type RecoverResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Execution     *v11.AgentExecution    `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecoverResponse) Reset() {
+	*x = RecoverResponse{}
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecoverResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecoverResponse) ProtoMessage() {}
+
+func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecoverResponse.ProtoReflect.Descriptor instead.
+func (*RecoverResponse) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RecoverResponse) GetExecution() *v11.AgentExecution {
+	if x != nil {
+		return x.Execution
+	}
+	return nil
+}
+
 type GetTranscriptRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	SessionId     string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -988,7 +1104,7 @@ type GetTranscriptRequest struct {
 
 func (x *GetTranscriptRequest) Reset() {
 	*x = GetTranscriptRequest{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[13]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1000,7 +1116,7 @@ func (x *GetTranscriptRequest) String() string {
 func (*GetTranscriptRequest) ProtoMessage() {}
 
 func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[13]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1013,7 +1129,7 @@ func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptRequest.ProtoReflect.Descriptor instead.
 func (*GetTranscriptRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{13}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetTranscriptRequest) GetSessionId() string {
@@ -1036,7 +1152,7 @@ type Transcript struct {
 
 func (x *Transcript) Reset() {
 	*x = Transcript{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[14]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1048,7 +1164,7 @@ func (x *Transcript) String() string {
 func (*Transcript) ProtoMessage() {}
 
 func (x *Transcript) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[14]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1061,7 +1177,7 @@ func (x *Transcript) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transcript.ProtoReflect.Descriptor instead.
 func (*Transcript) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{14}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Transcript) GetSessionId() string {
@@ -1101,7 +1217,7 @@ type TranscriptTurn struct {
 
 func (x *TranscriptTurn) Reset() {
 	*x = TranscriptTurn{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[15]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1229,7 @@ func (x *TranscriptTurn) String() string {
 func (*TranscriptTurn) ProtoMessage() {}
 
 func (x *TranscriptTurn) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[15]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1242,7 @@ func (x *TranscriptTurn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TranscriptTurn.ProtoReflect.Descriptor instead.
 func (*TranscriptTurn) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{15}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TranscriptTurn) GetExecutionId() string {
@@ -1197,7 +1313,7 @@ type TranscriptEntry struct {
 
 func (x *TranscriptEntry) Reset() {
 	*x = TranscriptEntry{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[16]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1209,7 +1325,7 @@ func (x *TranscriptEntry) String() string {
 func (*TranscriptEntry) ProtoMessage() {}
 
 func (x *TranscriptEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[16]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1222,7 +1338,7 @@ func (x *TranscriptEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TranscriptEntry.ProtoReflect.Descriptor instead.
 func (*TranscriptEntry) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{16}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TranscriptEntry) GetEntry() isTranscriptEntry_Entry {
@@ -1336,7 +1452,7 @@ type TranscriptTool struct {
 
 func (x *TranscriptTool) Reset() {
 	*x = TranscriptTool{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[17]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1348,7 +1464,7 @@ func (x *TranscriptTool) String() string {
 func (*TranscriptTool) ProtoMessage() {}
 
 func (x *TranscriptTool) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[17]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1361,7 +1477,7 @@ func (x *TranscriptTool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TranscriptTool.ProtoReflect.Descriptor instead.
 func (*TranscriptTool) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{17}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TranscriptTool) GetCallId() string {
@@ -1427,7 +1543,7 @@ type ListEventsRequest struct {
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[18]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1555,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[18]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1568,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{18}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListEventsRequest) GetSessionId() string {
@@ -1494,7 +1610,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[19]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1506,7 +1622,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[19]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1519,7 +1635,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{19}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListEventsResponse) GetEvents() []*v13.Event {
@@ -1554,7 +1670,7 @@ type EventFilter struct {
 
 func (x *EventFilter) Reset() {
 	*x = EventFilter{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[20]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1566,7 +1682,7 @@ func (x *EventFilter) String() string {
 func (*EventFilter) ProtoMessage() {}
 
 func (x *EventFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[20]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1579,7 +1695,7 @@ func (x *EventFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventFilter.ProtoReflect.Descriptor instead.
 func (*EventFilter) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{20}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *EventFilter) GetTypes() []string {
@@ -1622,7 +1738,7 @@ type SubscribeEventsRequest struct {
 
 func (x *SubscribeEventsRequest) Reset() {
 	*x = SubscribeEventsRequest{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[21]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1634,7 +1750,7 @@ func (x *SubscribeEventsRequest) String() string {
 func (*SubscribeEventsRequest) ProtoMessage() {}
 
 func (x *SubscribeEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[21]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1647,7 +1763,7 @@ func (x *SubscribeEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeEventsRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeEventsRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{21}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SubscribeEventsRequest) GetSessionId() string {
@@ -1688,7 +1804,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[22]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1700,7 +1816,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[22]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1713,7 +1829,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{22}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Frame) GetId() string {
@@ -1788,7 +1904,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[23]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1800,7 +1916,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[23]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1813,7 +1929,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{23}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{25}
 }
 
 var File_cadre_agentic_session_v1_session_proto protoreflect.FileDescriptor
@@ -1854,7 +1970,7 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\"}\n" +
 	"\x14ListSessionsResponse\x12=\n" +
 	"\bsessions\x18\x01 \x03(\v2!.cadre.agentic.session.v1.SessionR\bsessions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa7\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xfa\x03\n" +
 	"\x0fRunAgentRequest\x12 \n" +
 	"\x05agent\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05agent\x12\x19\n" +
@@ -1864,17 +1980,19 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\x05model\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x05model\x12F\n" +
 	"\x06effort\x18\x06 \x01(\tB.\xbaH+r)R\x00R\x04noneR\aminimalR\x03lowR\x06mediumR\x04highR\x03maxR\x06effort\x12R\n" +
 	"\finput_policy\x18\a \x01(\x0e2%.cadre.agentic.session.v1.InputPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\vinputPolicy\x121\n" +
-	"\x0fidempotency_key\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\"\x9e\x01\n" +
+	"\x0fidempotency_key\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\x12Q\n" +
+	"\aapprove\x18\t \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\aapprove\"\x9e\x01\n" +
 	"\x10RunAgentResponse\x12;\n" +
 	"\asession\x18\x01 \x01(\v2!.cadre.agentic.session.v1.SessionR\asession\x12M\n" +
-	"\texecution\x18\x02 \x01(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\texecution\"\x80\x02\n" +
+	"\texecution\x18\x02 \x01(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\texecution\"\xd3\x02\n" +
 	"\x12SendMessageRequest\x12(\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\tsessionId\x12%\n" +
 	"\amessage\x18\x02 \x01(\tB\v\xbaH\br\x06\x10\x01(\x80\x80@R\amessage\x12\x1e\n" +
 	"\x05model\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x05model\x12F\n" +
 	"\x06effort\x18\x04 \x01(\tB.\xbaH+r)R\x00R\x04noneR\aminimalR\x03lowR\x06mediumR\x04highR\x03maxR\x06effort\x121\n" +
-	"\x0fidempotency_key\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\"d\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\x12Q\n" +
+	"\aapprove\x18\x06 \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\aapprove\"d\n" +
 	"\x13SendMessageResponse\x12M\n" +
 	"\texecution\x18\x01 \x01(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\texecution\"\x7f\n" +
 	"\rCancelRequest\x12\x19\n" +
@@ -1884,7 +2002,12 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\x0eCancelResponse\x12O\n" +
 	"\n" +
 	"executions\x18\x01 \x03(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\n" +
-	"executions\"@\n" +
+	"executions\"^\n" +
+	"\x0eRecoverRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x121\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\"`\n" +
+	"\x0fRecoverResponse\x12M\n" +
+	"\texecution\x18\x01 \x01(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\texecution\"@\n" +
 	"\x14GetTranscriptRequest\x12(\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\tsessionId\"\x86\x01\n" +
@@ -1964,8 +2087,7 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"\x06failed\x10\x04\x12\x0e\n" +
 	"\n" +
-	"cancelling\x10\x052\x90\n" +
-	"\n" +
+	"cancelling\x10\x052\x97\v\n" +
 	"\x0eSessionService\x12t\n" +
 	"\x06Create\x12..cadre.agentic.session.v1.CreateSessionRequest\x1a!.cadre.agentic.session.v1.Session\"\x17\x82\xd3\xe4\x93\x02\x11:\x01*\"\f/v1/sessions\x12r\n" +
 	"\x06Delete\x12).cadre.platform.resource.v1.DeleteRequest\x1a!.cadre.agentic.session.v1.Session\"\x1a\x82\xd3\xe4\x93\x02\x14*\x12/v1/sessions/{ref}\x12l\n" +
@@ -1973,7 +2095,8 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\x04List\x12'.cadre.platform.resource.v1.ListRequest\x1a..cadre.agentic.session.v1.ListSessionsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/sessions\x12~\n" +
 	"\bRunAgent\x12).cadre.agentic.session.v1.RunAgentRequest\x1a*.cadre.agentic.session.v1.RunAgentResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/sessions:run\x12\x99\x01\n" +
 	"\vSendMessage\x12,.cadre.agentic.session.v1.SendMessageRequest\x1a-.cadre.agentic.session.v1.SendMessageResponse\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/sessions/{session_id}/messages\x12\x80\x01\n" +
-	"\x06Cancel\x12'.cadre.agentic.session.v1.CancelRequest\x1a(.cadre.agentic.session.v1.CancelResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/sessions/{id}:cancel\x12\x93\x01\n" +
+	"\x06Cancel\x12'.cadre.agentic.session.v1.CancelRequest\x1a(.cadre.agentic.session.v1.CancelResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/sessions/{id}:cancel\x12\x84\x01\n" +
+	"\aRecover\x12(.cadre.agentic.session.v1.RecoverRequest\x1a).cadre.agentic.session.v1.RecoverResponse\"$\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/v1/sessions/{id}:recover\x12\x93\x01\n" +
 	"\rGetTranscript\x12..cadre.agentic.session.v1.GetTranscriptRequest\x1a$.cadre.agentic.session.v1.Transcript\",\x82\xd3\xe4\x93\x02&\x12$/v1/sessions/{session_id}/transcript\x12\x91\x01\n" +
 	"\n" +
 	"ListEvents\x12+.cadre.agentic.session.v1.ListEventsRequest\x1a,.cadre.agentic.session.v1.ListEventsResponse\"(\x82\xd3\xe4\x93\x02\"\x12 /v1/sessions/{session_id}/events\x12f\n" +
@@ -1992,7 +2115,7 @@ func file_cadre_agentic_session_v1_session_proto_rawDescGZIP() []byte {
 }
 
 var file_cadre_agentic_session_v1_session_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_cadre_agentic_session_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_cadre_agentic_session_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_cadre_agentic_session_v1_session_proto_goTypes = []any{
 	(InputPolicy)(0),               // 0: cadre.agentic.session.v1.InputPolicy
 	(SessionPhase)(0),              // 1: cadre.agentic.session.v1.SessionPhase
@@ -2009,31 +2132,34 @@ var file_cadre_agentic_session_v1_session_proto_goTypes = []any{
 	(*SendMessageResponse)(nil),    // 12: cadre.agentic.session.v1.SendMessageResponse
 	(*CancelRequest)(nil),          // 13: cadre.agentic.session.v1.CancelRequest
 	(*CancelResponse)(nil),         // 14: cadre.agentic.session.v1.CancelResponse
-	(*GetTranscriptRequest)(nil),   // 15: cadre.agentic.session.v1.GetTranscriptRequest
-	(*Transcript)(nil),             // 16: cadre.agentic.session.v1.Transcript
-	(*TranscriptTurn)(nil),         // 17: cadre.agentic.session.v1.TranscriptTurn
-	(*TranscriptEntry)(nil),        // 18: cadre.agentic.session.v1.TranscriptEntry
-	(*TranscriptTool)(nil),         // 19: cadre.agentic.session.v1.TranscriptTool
-	(*ListEventsRequest)(nil),      // 20: cadre.agentic.session.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),     // 21: cadre.agentic.session.v1.ListEventsResponse
-	(*EventFilter)(nil),            // 22: cadre.agentic.session.v1.EventFilter
-	(*SubscribeEventsRequest)(nil), // 23: cadre.agentic.session.v1.SubscribeEventsRequest
-	(*Frame)(nil),                  // 24: cadre.agentic.session.v1.Frame
-	(*Heartbeat)(nil),              // 25: cadre.agentic.session.v1.Heartbeat
-	(*v1.Metadata)(nil),            // 26: cadre.platform.resource.v1.Metadata
-	(*v11.AgentExecution)(nil),     // 27: cadre.agentic.agentexecution.v1.AgentExecution
-	(v11.ExecutionPhase)(0),        // 28: cadre.agentic.agentexecution.v1.ExecutionPhase
-	(*v12.Usage)(nil),              // 29: cadre.agentic.message.v1.Usage
-	(*v11.ExecutionError)(nil),     // 30: cadre.agentic.agentexecution.v1.ExecutionError
-	(*timestamppb.Timestamp)(nil),  // 31: google.protobuf.Timestamp
-	(*v13.Event)(nil),              // 32: cadre.agentic.event.v1.Event
-	(*v13.EphemeralDelta)(nil),     // 33: cadre.agentic.event.v1.EphemeralDelta
-	(*v1.DeleteRequest)(nil),       // 34: cadre.platform.resource.v1.DeleteRequest
-	(*v1.GetRequest)(nil),          // 35: cadre.platform.resource.v1.GetRequest
-	(*v1.ListRequest)(nil),         // 36: cadre.platform.resource.v1.ListRequest
+	(*RecoverRequest)(nil),         // 15: cadre.agentic.session.v1.RecoverRequest
+	(*RecoverResponse)(nil),        // 16: cadre.agentic.session.v1.RecoverResponse
+	(*GetTranscriptRequest)(nil),   // 17: cadre.agentic.session.v1.GetTranscriptRequest
+	(*Transcript)(nil),             // 18: cadre.agentic.session.v1.Transcript
+	(*TranscriptTurn)(nil),         // 19: cadre.agentic.session.v1.TranscriptTurn
+	(*TranscriptEntry)(nil),        // 20: cadre.agentic.session.v1.TranscriptEntry
+	(*TranscriptTool)(nil),         // 21: cadre.agentic.session.v1.TranscriptTool
+	(*ListEventsRequest)(nil),      // 22: cadre.agentic.session.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),     // 23: cadre.agentic.session.v1.ListEventsResponse
+	(*EventFilter)(nil),            // 24: cadre.agentic.session.v1.EventFilter
+	(*SubscribeEventsRequest)(nil), // 25: cadre.agentic.session.v1.SubscribeEventsRequest
+	(*Frame)(nil),                  // 26: cadre.agentic.session.v1.Frame
+	(*Heartbeat)(nil),              // 27: cadre.agentic.session.v1.Heartbeat
+	(*v1.Metadata)(nil),            // 28: cadre.platform.resource.v1.Metadata
+	(v11.ApprovalMode)(0),          // 29: cadre.agentic.agentexecution.v1.ApprovalMode
+	(*v11.AgentExecution)(nil),     // 30: cadre.agentic.agentexecution.v1.AgentExecution
+	(v11.ExecutionPhase)(0),        // 31: cadre.agentic.agentexecution.v1.ExecutionPhase
+	(*v12.Usage)(nil),              // 32: cadre.agentic.message.v1.Usage
+	(*v11.ExecutionError)(nil),     // 33: cadre.agentic.agentexecution.v1.ExecutionError
+	(*timestamppb.Timestamp)(nil),  // 34: google.protobuf.Timestamp
+	(*v13.Event)(nil),              // 35: cadre.agentic.event.v1.Event
+	(*v13.EphemeralDelta)(nil),     // 36: cadre.agentic.event.v1.EphemeralDelta
+	(*v1.DeleteRequest)(nil),       // 37: cadre.platform.resource.v1.DeleteRequest
+	(*v1.GetRequest)(nil),          // 38: cadre.platform.resource.v1.GetRequest
+	(*v1.ListRequest)(nil),         // 39: cadre.platform.resource.v1.ListRequest
 }
 var file_cadre_agentic_session_v1_session_proto_depIdxs = []int32{
-	26, // 0: cadre.agentic.session.v1.Session.metadata:type_name -> cadre.platform.resource.v1.Metadata
+	28, // 0: cadre.agentic.session.v1.Session.metadata:type_name -> cadre.platform.resource.v1.Metadata
 	3,  // 1: cadre.agentic.session.v1.Session.spec:type_name -> cadre.agentic.session.v1.SessionSpec
 	6,  // 2: cadre.agentic.session.v1.Session.status:type_name -> cadre.agentic.session.v1.SessionStatus
 	4,  // 3: cadre.agentic.session.v1.SessionSpec.workspace:type_name -> cadre.agentic.session.v1.Workspace
@@ -2044,49 +2170,54 @@ var file_cadre_agentic_session_v1_session_proto_depIdxs = []int32{
 	2,  // 8: cadre.agentic.session.v1.ListSessionsResponse.sessions:type_name -> cadre.agentic.session.v1.Session
 	4,  // 9: cadre.agentic.session.v1.RunAgentRequest.workspace:type_name -> cadre.agentic.session.v1.Workspace
 	0,  // 10: cadre.agentic.session.v1.RunAgentRequest.input_policy:type_name -> cadre.agentic.session.v1.InputPolicy
-	2,  // 11: cadre.agentic.session.v1.RunAgentResponse.session:type_name -> cadre.agentic.session.v1.Session
-	27, // 12: cadre.agentic.session.v1.RunAgentResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	27, // 13: cadre.agentic.session.v1.SendMessageResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	27, // 14: cadre.agentic.session.v1.CancelResponse.executions:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	17, // 15: cadre.agentic.session.v1.Transcript.turns:type_name -> cadre.agentic.session.v1.TranscriptTurn
-	28, // 16: cadre.agentic.session.v1.TranscriptTurn.phase:type_name -> cadre.agentic.agentexecution.v1.ExecutionPhase
-	18, // 17: cadre.agentic.session.v1.TranscriptTurn.entries:type_name -> cadre.agentic.session.v1.TranscriptEntry
-	29, // 18: cadre.agentic.session.v1.TranscriptTurn.usage:type_name -> cadre.agentic.message.v1.Usage
-	30, // 19: cadre.agentic.session.v1.TranscriptTurn.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	31, // 20: cadre.agentic.session.v1.TranscriptTurn.started_at:type_name -> google.protobuf.Timestamp
-	31, // 21: cadre.agentic.session.v1.TranscriptTurn.ended_at:type_name -> google.protobuf.Timestamp
-	19, // 22: cadre.agentic.session.v1.TranscriptEntry.tool:type_name -> cadre.agentic.session.v1.TranscriptTool
-	22, // 23: cadre.agentic.session.v1.ListEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
-	32, // 24: cadre.agentic.session.v1.ListEventsResponse.events:type_name -> cadre.agentic.event.v1.Event
-	22, // 25: cadre.agentic.session.v1.SubscribeEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
-	32, // 26: cadre.agentic.session.v1.Frame.event:type_name -> cadre.agentic.event.v1.Event
-	33, // 27: cadre.agentic.session.v1.Frame.ephemeral:type_name -> cadre.agentic.event.v1.EphemeralDelta
-	25, // 28: cadre.agentic.session.v1.Frame.heartbeat:type_name -> cadre.agentic.session.v1.Heartbeat
-	7,  // 29: cadre.agentic.session.v1.SessionService.Create:input_type -> cadre.agentic.session.v1.CreateSessionRequest
-	34, // 30: cadre.agentic.session.v1.SessionService.Delete:input_type -> cadre.platform.resource.v1.DeleteRequest
-	35, // 31: cadre.agentic.session.v1.SessionService.Get:input_type -> cadre.platform.resource.v1.GetRequest
-	36, // 32: cadre.agentic.session.v1.SessionService.List:input_type -> cadre.platform.resource.v1.ListRequest
-	9,  // 33: cadre.agentic.session.v1.SessionService.RunAgent:input_type -> cadre.agentic.session.v1.RunAgentRequest
-	11, // 34: cadre.agentic.session.v1.SessionService.SendMessage:input_type -> cadre.agentic.session.v1.SendMessageRequest
-	13, // 35: cadre.agentic.session.v1.SessionService.Cancel:input_type -> cadre.agentic.session.v1.CancelRequest
-	15, // 36: cadre.agentic.session.v1.SessionService.GetTranscript:input_type -> cadre.agentic.session.v1.GetTranscriptRequest
-	20, // 37: cadre.agentic.session.v1.SessionService.ListEvents:input_type -> cadre.agentic.session.v1.ListEventsRequest
-	23, // 38: cadre.agentic.session.v1.SessionService.SubscribeEvents:input_type -> cadre.agentic.session.v1.SubscribeEventsRequest
-	2,  // 39: cadre.agentic.session.v1.SessionService.Create:output_type -> cadre.agentic.session.v1.Session
-	2,  // 40: cadre.agentic.session.v1.SessionService.Delete:output_type -> cadre.agentic.session.v1.Session
-	2,  // 41: cadre.agentic.session.v1.SessionService.Get:output_type -> cadre.agentic.session.v1.Session
-	8,  // 42: cadre.agentic.session.v1.SessionService.List:output_type -> cadre.agentic.session.v1.ListSessionsResponse
-	10, // 43: cadre.agentic.session.v1.SessionService.RunAgent:output_type -> cadre.agentic.session.v1.RunAgentResponse
-	12, // 44: cadre.agentic.session.v1.SessionService.SendMessage:output_type -> cadre.agentic.session.v1.SendMessageResponse
-	14, // 45: cadre.agentic.session.v1.SessionService.Cancel:output_type -> cadre.agentic.session.v1.CancelResponse
-	16, // 46: cadre.agentic.session.v1.SessionService.GetTranscript:output_type -> cadre.agentic.session.v1.Transcript
-	21, // 47: cadre.agentic.session.v1.SessionService.ListEvents:output_type -> cadre.agentic.session.v1.ListEventsResponse
-	24, // 48: cadre.agentic.session.v1.SessionService.SubscribeEvents:output_type -> cadre.agentic.session.v1.Frame
-	39, // [39:49] is the sub-list for method output_type
-	29, // [29:39] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	29, // 11: cadre.agentic.session.v1.RunAgentRequest.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
+	2,  // 12: cadre.agentic.session.v1.RunAgentResponse.session:type_name -> cadre.agentic.session.v1.Session
+	30, // 13: cadre.agentic.session.v1.RunAgentResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	29, // 14: cadre.agentic.session.v1.SendMessageRequest.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
+	30, // 15: cadre.agentic.session.v1.SendMessageResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	30, // 16: cadre.agentic.session.v1.CancelResponse.executions:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	30, // 17: cadre.agentic.session.v1.RecoverResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	19, // 18: cadre.agentic.session.v1.Transcript.turns:type_name -> cadre.agentic.session.v1.TranscriptTurn
+	31, // 19: cadre.agentic.session.v1.TranscriptTurn.phase:type_name -> cadre.agentic.agentexecution.v1.ExecutionPhase
+	20, // 20: cadre.agentic.session.v1.TranscriptTurn.entries:type_name -> cadre.agentic.session.v1.TranscriptEntry
+	32, // 21: cadre.agentic.session.v1.TranscriptTurn.usage:type_name -> cadre.agentic.message.v1.Usage
+	33, // 22: cadre.agentic.session.v1.TranscriptTurn.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	34, // 23: cadre.agentic.session.v1.TranscriptTurn.started_at:type_name -> google.protobuf.Timestamp
+	34, // 24: cadre.agentic.session.v1.TranscriptTurn.ended_at:type_name -> google.protobuf.Timestamp
+	21, // 25: cadre.agentic.session.v1.TranscriptEntry.tool:type_name -> cadre.agentic.session.v1.TranscriptTool
+	24, // 26: cadre.agentic.session.v1.ListEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
+	35, // 27: cadre.agentic.session.v1.ListEventsResponse.events:type_name -> cadre.agentic.event.v1.Event
+	24, // 28: cadre.agentic.session.v1.SubscribeEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
+	35, // 29: cadre.agentic.session.v1.Frame.event:type_name -> cadre.agentic.event.v1.Event
+	36, // 30: cadre.agentic.session.v1.Frame.ephemeral:type_name -> cadre.agentic.event.v1.EphemeralDelta
+	27, // 31: cadre.agentic.session.v1.Frame.heartbeat:type_name -> cadre.agentic.session.v1.Heartbeat
+	7,  // 32: cadre.agentic.session.v1.SessionService.Create:input_type -> cadre.agentic.session.v1.CreateSessionRequest
+	37, // 33: cadre.agentic.session.v1.SessionService.Delete:input_type -> cadre.platform.resource.v1.DeleteRequest
+	38, // 34: cadre.agentic.session.v1.SessionService.Get:input_type -> cadre.platform.resource.v1.GetRequest
+	39, // 35: cadre.agentic.session.v1.SessionService.List:input_type -> cadre.platform.resource.v1.ListRequest
+	9,  // 36: cadre.agentic.session.v1.SessionService.RunAgent:input_type -> cadre.agentic.session.v1.RunAgentRequest
+	11, // 37: cadre.agentic.session.v1.SessionService.SendMessage:input_type -> cadre.agentic.session.v1.SendMessageRequest
+	13, // 38: cadre.agentic.session.v1.SessionService.Cancel:input_type -> cadre.agentic.session.v1.CancelRequest
+	15, // 39: cadre.agentic.session.v1.SessionService.Recover:input_type -> cadre.agentic.session.v1.RecoverRequest
+	17, // 40: cadre.agentic.session.v1.SessionService.GetTranscript:input_type -> cadre.agentic.session.v1.GetTranscriptRequest
+	22, // 41: cadre.agentic.session.v1.SessionService.ListEvents:input_type -> cadre.agentic.session.v1.ListEventsRequest
+	25, // 42: cadre.agentic.session.v1.SessionService.SubscribeEvents:input_type -> cadre.agentic.session.v1.SubscribeEventsRequest
+	2,  // 43: cadre.agentic.session.v1.SessionService.Create:output_type -> cadre.agentic.session.v1.Session
+	2,  // 44: cadre.agentic.session.v1.SessionService.Delete:output_type -> cadre.agentic.session.v1.Session
+	2,  // 45: cadre.agentic.session.v1.SessionService.Get:output_type -> cadre.agentic.session.v1.Session
+	8,  // 46: cadre.agentic.session.v1.SessionService.List:output_type -> cadre.agentic.session.v1.ListSessionsResponse
+	10, // 47: cadre.agentic.session.v1.SessionService.RunAgent:output_type -> cadre.agentic.session.v1.RunAgentResponse
+	12, // 48: cadre.agentic.session.v1.SessionService.SendMessage:output_type -> cadre.agentic.session.v1.SendMessageResponse
+	14, // 49: cadre.agentic.session.v1.SessionService.Cancel:output_type -> cadre.agentic.session.v1.CancelResponse
+	16, // 50: cadre.agentic.session.v1.SessionService.Recover:output_type -> cadre.agentic.session.v1.RecoverResponse
+	18, // 51: cadre.agentic.session.v1.SessionService.GetTranscript:output_type -> cadre.agentic.session.v1.Transcript
+	23, // 52: cadre.agentic.session.v1.SessionService.ListEvents:output_type -> cadre.agentic.session.v1.ListEventsResponse
+	26, // 53: cadre.agentic.session.v1.SessionService.SubscribeEvents:output_type -> cadre.agentic.session.v1.Frame
+	43, // [43:54] is the sub-list for method output_type
+	32, // [32:43] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_session_v1_session_proto_init() }
@@ -2097,15 +2228,15 @@ func file_cadre_agentic_session_v1_session_proto_init() {
 	file_cadre_agentic_session_v1_session_proto_msgTypes[2].OneofWrappers = []any{
 		(*Workspace_Local)(nil),
 	}
-	file_cadre_agentic_session_v1_session_proto_msgTypes[16].OneofWrappers = []any{
+	file_cadre_agentic_session_v1_session_proto_msgTypes[18].OneofWrappers = []any{
 		(*TranscriptEntry_User)(nil),
 		(*TranscriptEntry_Assistant)(nil),
 		(*TranscriptEntry_Tool)(nil),
 		(*TranscriptEntry_Developer)(nil),
 		(*TranscriptEntry_Reasoning)(nil),
 	}
-	file_cadre_agentic_session_v1_session_proto_msgTypes[20].OneofWrappers = []any{}
-	file_cadre_agentic_session_v1_session_proto_msgTypes[22].OneofWrappers = []any{
+	file_cadre_agentic_session_v1_session_proto_msgTypes[22].OneofWrappers = []any{}
+	file_cadre_agentic_session_v1_session_proto_msgTypes[24].OneofWrappers = []any{
 		(*Frame_Event)(nil),
 		(*Frame_Ephemeral)(nil),
 		(*Frame_Heartbeat)(nil),
@@ -2116,7 +2247,7 @@ func file_cadre_agentic_session_v1_session_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_agentic_session_v1_session_proto_rawDesc), len(file_cadre_agentic_session_v1_session_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

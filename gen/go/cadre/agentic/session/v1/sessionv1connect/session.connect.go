@@ -50,6 +50,8 @@ const (
 	SessionServiceSendMessageProcedure = "/cadre.agentic.session.v1.SessionService/SendMessage"
 	// SessionServiceCancelProcedure is the fully-qualified name of the SessionService's Cancel RPC.
 	SessionServiceCancelProcedure = "/cadre.agentic.session.v1.SessionService/Cancel"
+	// SessionServiceRecoverProcedure is the fully-qualified name of the SessionService's Recover RPC.
+	SessionServiceRecoverProcedure = "/cadre.agentic.session.v1.SessionService/Recover"
 	// SessionServiceGetTranscriptProcedure is the fully-qualified name of the SessionService's
 	// GetTranscript RPC.
 	SessionServiceGetTranscriptProcedure = "/cadre.agentic.session.v1.SessionService/GetTranscript"
@@ -73,6 +75,10 @@ type SessionServiceClient interface {
 	SendMessage(context.Context, *connect.Request[v1.SendMessageRequest]) (*connect.Response[v1.SendMessageResponse], error)
 	// Ends the turns of a session, or one turn.
 	Cancel(context.Context, *connect.Request[v1.CancelRequest]) (*connect.Response[v1.CancelResponse], error)
+	// Lets the same turn go on that waits for an unknown outcome, for a timer, or
+	// that failed. The unknown call is not made again: the model is told that its
+	// outcome is unknown.
+	Recover(context.Context, *connect.Request[v1.RecoverRequest]) (*connect.Response[v1.RecoverResponse], error)
 	// Folds the whole event log of a session into messages.
 	GetTranscript(context.Context, *connect.Request[v1.GetTranscriptRequest]) (*connect.Response[v1.Transcript], error)
 	// Reads a page of the durable events of a session.
@@ -134,6 +140,12 @@ func NewSessionServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(sessionServiceMethods.ByName("Cancel")),
 			connect.WithClientOptions(opts...),
 		),
+		recover: connect.NewClient[v1.RecoverRequest, v1.RecoverResponse](
+			httpClient,
+			baseURL+SessionServiceRecoverProcedure,
+			connect.WithSchema(sessionServiceMethods.ByName("Recover")),
+			connect.WithClientOptions(opts...),
+		),
 		getTranscript: connect.NewClient[v1.GetTranscriptRequest, v1.Transcript](
 			httpClient,
 			baseURL+SessionServiceGetTranscriptProcedure,
@@ -164,6 +176,7 @@ type sessionServiceClient struct {
 	runAgent        *connect.Client[v1.RunAgentRequest, v1.RunAgentResponse]
 	sendMessage     *connect.Client[v1.SendMessageRequest, v1.SendMessageResponse]
 	cancel          *connect.Client[v1.CancelRequest, v1.CancelResponse]
+	recover         *connect.Client[v1.RecoverRequest, v1.RecoverResponse]
 	getTranscript   *connect.Client[v1.GetTranscriptRequest, v1.Transcript]
 	listEvents      *connect.Client[v1.ListEventsRequest, v1.ListEventsResponse]
 	subscribeEvents *connect.Client[v1.SubscribeEventsRequest, v1.Frame]
@@ -204,6 +217,11 @@ func (c *sessionServiceClient) Cancel(ctx context.Context, req *connect.Request[
 	return c.cancel.CallUnary(ctx, req)
 }
 
+// Recover calls cadre.agentic.session.v1.SessionService.Recover.
+func (c *sessionServiceClient) Recover(ctx context.Context, req *connect.Request[v1.RecoverRequest]) (*connect.Response[v1.RecoverResponse], error) {
+	return c.recover.CallUnary(ctx, req)
+}
+
 // GetTranscript calls cadre.agentic.session.v1.SessionService.GetTranscript.
 func (c *sessionServiceClient) GetTranscript(ctx context.Context, req *connect.Request[v1.GetTranscriptRequest]) (*connect.Response[v1.Transcript], error) {
 	return c.getTranscript.CallUnary(ctx, req)
@@ -232,6 +250,10 @@ type SessionServiceHandler interface {
 	SendMessage(context.Context, *connect.Request[v1.SendMessageRequest]) (*connect.Response[v1.SendMessageResponse], error)
 	// Ends the turns of a session, or one turn.
 	Cancel(context.Context, *connect.Request[v1.CancelRequest]) (*connect.Response[v1.CancelResponse], error)
+	// Lets the same turn go on that waits for an unknown outcome, for a timer, or
+	// that failed. The unknown call is not made again: the model is told that its
+	// outcome is unknown.
+	Recover(context.Context, *connect.Request[v1.RecoverRequest]) (*connect.Response[v1.RecoverResponse], error)
 	// Folds the whole event log of a session into messages.
 	GetTranscript(context.Context, *connect.Request[v1.GetTranscriptRequest]) (*connect.Response[v1.Transcript], error)
 	// Reads a page of the durable events of a session.
@@ -289,6 +311,12 @@ func NewSessionServiceHandler(svc SessionServiceHandler, opts ...connect.Handler
 		connect.WithSchema(sessionServiceMethods.ByName("Cancel")),
 		connect.WithHandlerOptions(opts...),
 	)
+	sessionServiceRecoverHandler := connect.NewUnaryHandler(
+		SessionServiceRecoverProcedure,
+		svc.Recover,
+		connect.WithSchema(sessionServiceMethods.ByName("Recover")),
+		connect.WithHandlerOptions(opts...),
+	)
 	sessionServiceGetTranscriptHandler := connect.NewUnaryHandler(
 		SessionServiceGetTranscriptProcedure,
 		svc.GetTranscript,
@@ -323,6 +351,8 @@ func NewSessionServiceHandler(svc SessionServiceHandler, opts ...connect.Handler
 			sessionServiceSendMessageHandler.ServeHTTP(w, r)
 		case SessionServiceCancelProcedure:
 			sessionServiceCancelHandler.ServeHTTP(w, r)
+		case SessionServiceRecoverProcedure:
+			sessionServiceRecoverHandler.ServeHTTP(w, r)
 		case SessionServiceGetTranscriptProcedure:
 			sessionServiceGetTranscriptHandler.ServeHTTP(w, r)
 		case SessionServiceListEventsProcedure:
@@ -364,6 +394,10 @@ func (UnimplementedSessionServiceHandler) SendMessage(context.Context, *connect.
 
 func (UnimplementedSessionServiceHandler) Cancel(context.Context, *connect.Request[v1.CancelRequest]) (*connect.Response[v1.CancelResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("cadre.agentic.session.v1.SessionService.Cancel is not implemented"))
+}
+
+func (UnimplementedSessionServiceHandler) Recover(context.Context, *connect.Request[v1.RecoverRequest]) (*connect.Response[v1.RecoverResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("cadre.agentic.session.v1.SessionService.Recover is not implemented"))
 }
 
 func (UnimplementedSessionServiceHandler) GetTranscript(context.Context, *connect.Request[v1.GetTranscriptRequest]) (*connect.Response[v1.Transcript], error) {

@@ -1,0 +1,99 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/engine"
+)
+
+// Waits between tries to tell a connected engine what is open.
+const (
+	firstTry   = 100 * time.Millisecond
+	longestTry = 5 * time.Second
+)
+
+// Connected notes that the engine can be reached; what follows from it happens in
+// follow. Before Start it waits for Start.
+func (c *Control) Connected(_ context.Context, id string) {
+	c.memory.Store(id)
+	select {
+	case c.reached <- struct{}{}:
+	default: // one waits already, and the newest id counts
+	}
+}
+
+// follow welcomes the engine each time that it was reached, until it succeeds.
+func (c *Control) follow(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.reached:
+		}
+		for wait := firstTry; ; wait = min(2*wait, longestTry) {
+			err := c.welcome(ctx, c.memory.Load().(string))
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+			c.Log.WarnContext(ctx, "the engine was reached and not told what is open; it is tried again", "after", wait, "error", err)
+			select {
+			case <-ctx.Done():
+			case <-c.reached:
+			case <-time.After(wait):
+			}
+		}
+	}
+}
+
+// welcome takes over what dead processes left in the engine and tells it
+// everything that is open, which it may have forgotten or never heard.
+func (c *Control) welcome(ctx context.Context, id string) error {
+	if err := c.adopt(ctx, id); err != nil {
+		return err
+	}
+	return c.nudgeAll(ctx)
+}
+
+// adopt binds the ledger to the engine and fails the attempts of earlier processes
+// in it, so that their sessions peek again now and not after a heartbeat's timeout.
+func (c *Control) adopt(ctx context.Context, id string) error {
+	live, err := c.Store.LiveAttempts(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := c.Store.EngineID(ctx)
+	if err != nil {
+		return err
+	}
+	left := 0
+	var refs []engine.ActivityRef
+	for _, a := range live {
+		if a.BootEpoch == c.BootEpoch {
+			continue
+		}
+		left++
+		if a.Activity != "" && known == id {
+			refs = append(refs, engine.ActivityRef{Workflow: a.Workflow, Run: a.Run, Activity: a.Activity})
+		}
+	}
+	if left > 0 {
+		c.Log.InfoContext(ctx, "turns of the process before are taken over", "attempts", left)
+	}
+	if known != id {
+		if err := c.Store.SetEngineID(ctx, id); err != nil {
+			return err
+		}
+		c.changed(ctx, known, id)
+	}
+	return c.Engine.Abandon(ctx, refs)
+}
+
+// changed says that the ledger's wake-ups go to another memory from now on.
+func (c *Control) changed(ctx context.Context, before, now string) {
+	if before == "" {
+		c.Log.InfoContext(ctx, "engine is bound", "engine_id", now)
+		return
+	}
+	c.Log.WarnContext(ctx, "engine has changed; everything open is told to it again", "engine_before", before, "engine_id", now)
+}

@@ -1,0 +1,172 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cadre-dev/cadre/internal/failpoint"
+	"github.com/cadre-dev/cadre/internal/proctree"
+	"github.com/cadre-dev/cadre/internal/workspace"
+)
+
+const (
+	// mostRunning bounds how many processes of one session run at once.
+	mostRunning = 16
+	// mostKept bounds how many ended ones a session's later calls can still read.
+	mostKept = 32
+)
+
+// Host opens workspaces of this machine in which commands can be run. It keeps
+// what they print. Safe for concurrent use.
+type Host struct {
+	forest *proctree.Forest
+
+	mu       sync.Mutex
+	sessions map[string][]*process // in the order of their start
+}
+
+// NewHost makes a Host over process trees. The caller closes the forest.
+func NewHost(f *proctree.Forest) *Host {
+	return &Host{forest: f, sessions: map[string][]*process{}}
+}
+
+// Open is local.Open for a folder in which commands can be run.
+func (h *Host) Open(path string) (workspace.Workspace, error) {
+	w, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	w.(*Folder).host = h
+	return w, nil
+}
+
+// End ends the processes of an execution, or with "" those of the whole session,
+// and returns when they are proven gone. An error names what is alive when ctx ends.
+func (h *Host) End(ctx context.Context, session, execution string) error {
+	var failed error
+	for _, p := range h.of(session) {
+		if execution != "" && p.command.Execution != execution {
+			continue
+		}
+		if err := p.End(ctx, endGrace); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// Forget ends the processes of a deleted session and drops what they printed.
+func (h *Host) Forget(ctx context.Context, session string) error {
+	err := h.End(ctx, session, "")
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.sessions, session)
+	return err
+}
+
+func (h *Host) of(session string) []*process {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.sessions[session])
+}
+
+// Start runs a command in the folder.
+func (f *Folder) Start(ctx context.Context, c workspace.Command) (workspace.Process, error) {
+	if f.host == nil {
+		return nil, workspace.ErrNoCommands
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return f.host.start(c, f.real)
+}
+
+func (h *Host) start(c workspace.Command, dir string) (*process, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := h.sessions[c.Session]
+	running := 0
+	for _, p := range all {
+		if !p.ended() {
+			running++
+		}
+	}
+	if running >= mostRunning {
+		return nil, workspace.ErrTooMany.Saying("%d processes of this session run already: end one before another is started", running)
+	}
+	p := &process{command: c}
+	failpoint.Hit("spawn.before")
+	tree, err := h.forest.Start(proctree.Spec{
+		ID: c.Session + "/" + c.ID, Line: c.Line, Dir: dir, Env: environment(os.Environ()), Output: &p.output,
+		Owner: map[string]string{"session": c.Session, "execution": c.Execution, "process": c.ID},
+	})
+	if err != nil {
+		return nil, workspace.ErrFailed.Saying("the command could not be started: %v", err).Because(err)
+	}
+	failpoint.Hit("spawn.after")
+	p.tree = tree
+	h.sessions[c.Session] = append(forget(all, mostKept-1), p)
+	return p, nil
+}
+
+// forget drops the oldest ended processes until at most keep of all are left.
+func forget(all []*process, keep int) []*process {
+	surplus := len(all) - keep
+	return slices.DeleteFunc(all, func(p *process) bool {
+		if surplus > 0 && p.ended() {
+			surplus--
+			return true
+		}
+		return false
+	})
+}
+
+// Process finds a command that the session started.
+func (f *Folder) Process(session, id string) (workspace.Process, error) {
+	if f.host == nil {
+		return nil, workspace.ErrNoCommands
+	}
+	all := f.host.of(session)
+	for _, p := range slices.Backward(all) {
+		if p.command.ID == id {
+			return p, nil
+		}
+	}
+	var known []string
+	for _, p := range all {
+		known = append(known, p.command.ID)
+	}
+	hint := "this session has none"
+	if len(known) > 0 {
+		hint = "the session's processes are " + strings.Join(known, ", ")
+	}
+	return nil, workspace.ErrNoProcess.Saying("no process %q: %s. One that the server of before had started ended with it", id, hint)
+}
+
+// passed are the variables of the server's environment that commands get. All
+// others, keys of providers among them, stay with the server.
+var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"}
+
+// given are the variables that make programs behave without a terminal.
+var given = []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
+
+// environment is what a command sees of the server's environment.
+func environment(all []string) []string {
+	out := slices.Clone(given)
+	for _, pair := range all {
+		name, _, _ := strings.Cut(pair, "=")
+		if slices.Contains(passed, name) || strings.HasPrefix(name, "LC_") {
+			out = append(out, pair)
+		}
+	}
+	if !slices.ContainsFunc(out, func(pair string) bool { return strings.HasPrefix(pair, "PATH=") }) {
+		out = append(out, fmt.Sprintf("PATH=%s", defaultPath))
+	}
+	return out
+}
+
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
