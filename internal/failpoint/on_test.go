@@ -27,12 +27,12 @@ func TestMain(m *testing.M) {
 	for range 3 {
 		Hit("a.before")
 		if err := Err("b"); err != nil {
-			fmt.Println("error:", err)
+			fmt.Fprintln(os.Stdout, "error:", err)
 		}
-		fmt.Println("passed")
+		fmt.Fprintln(os.Stdout, "passed")
 	}
 	began := time.Now()
-	fmt.Println("hours:", Now().Sub(began).Round(time.Hour).Hours())
+	fmt.Fprintln(os.Stdout, "hours:", Now().Sub(began).Round(time.Hour).Hours())
 }
 
 func child(t *testing.T, environ ...string) (*exec.Cmd, *bytes.Buffer) {

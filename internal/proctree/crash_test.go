@@ -178,7 +178,7 @@ func TestRecordNamesItsTree(t *testing.T) {
 		if err := json.Unmarshal(data, &rec); err != nil {
 			t.Fatal(err)
 		}
-		members, err := rec.search().find(newSystem())
+		members, err := rec.search().find(&watcher{sys: newSystem()})
 		if err != nil || len(members) != len(tree.Pids()) || rec.Owner["session"] != "s1" || rec.Mode != f.Mode() {
 			t.Errorf("record %s finds %v (%v), want %v", data, members, err, tree.Pids())
 		}

@@ -1,6 +1,8 @@
 package proctree
 
 import (
+	"errors"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,7 +97,7 @@ func TestGraceLetsLastWordsOut(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, line, want string }{
 		{"of the shell", `trap 'echo last words; exit 9' TERM; echo ready; while :; do sleep 0.01; done`, "ready\nlast words\n"},
-		{"of what the shell left behind", `(trap 'sleep 0.2; echo last words; exit' TERM; echo ready; while :; do sleep 0.01; done) & sleep 1000`, "ready\nlast words\n"},
+		{"of what the shell left behind", `(trap 'sleep 0.2; echo last words; exit' TERM; echo ready; while :; do sleep 0.01; done) & wait`, "ready\nlast words\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +122,7 @@ func TestEndTellsTheShellsSignal(t *testing.T) {
 			time.Hour: {Code: 143, Signal: "SIGTERM", Ended: true},
 		} {
 			out := newSink()
-			tree := start(t, f, "signal", "echo ready; sleep 1000; sleep 1000", out)
+			tree := start(t, f, "signal", "echo ready; while :; do :; done", out)
 			within(t, out.line, "the first line")
 			endIn(t, tree, grace)
 			if got := tree.Exit(); got != want {
@@ -165,5 +167,40 @@ func TestEndLeavesOthersAlone(t *testing.T) {
 			t.Errorf("running: %v, want b", got)
 		}
 		endIn(t, b, 0)
+	})
+}
+
+// TestManyAtOnce: trees come and go from many goroutines, and Close takes the
+// rest, also those that are being started.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	eachMode(t, func(t *testing.T, f *Forest) {
+		token := token(t)
+		var all sync.WaitGroup
+		for i := range 24 {
+			all.Go(func() {
+				line := "setsid sleep 1000." + token + " & sleep 1000." + token
+				tree, err := f.Start(Spec{ID: strconv.Itoa(i), Line: line, Env: os.Environ()})
+				if errors.Is(err, ErrClosed) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if i%3 == 0 {
+					endIn(t, tree, time.Millisecond)
+				}
+				if i == 12 {
+					if err := f.Close(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if left := withToken(t, token); len(left) > 0 || len(f.Select(nil)) > 0 || len(recordsIn(t, f.records.dir)) > 0 {
+			t.Errorf("alive: %q, running: %v, records: %v", left, f.Select(nil), recordsIn(t, f.records.dir))
+		}
 	})
 }

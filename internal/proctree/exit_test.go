@@ -74,6 +74,42 @@ func TestCommandSeesItsSpec(t *testing.T) {
 	})
 }
 
+func TestMissingShellIsCode127(t *testing.T) {
+	t.Parallel()
+	eachMode(t, func(t *testing.T, f *Forest) {
+		out := newSink()
+		tree, err := f.Start(Spec{ID: "x", Line: "true", Shell: "/no/such/shell", Output: out})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := finished(t, tree); got.Code != 127 || !strings.Contains(out.String(), "/no/such/shell") {
+			t.Errorf("got %+v and %q, want code 127 and the shell's name", got, out.String())
+		}
+	})
+}
+
+// TestMountsStayInTheTree: the tree's own /proc is not seen outside.
+func TestMountsStayInTheTree(t *testing.T) {
+	t.Parallel()
+	needs(t, Namespace)
+	f := openForest(t, t.TempDir(), Namespace)
+	before, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Skip(err)
+	}
+	out := newSink()
+	tree := start(t, f, "mount", "ls /proc | grep -c '^[0-9]'; sleep 1000", out)
+	within(t, out.line, "the first line")
+	after, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("mounts before:\n%s\nand after (%v):\n%s", before, err, after)
+	}
+	if os.Geteuid() == 0 && len(strings.TrimSpace(out.String())) > 1 {
+		t.Errorf("the tree sees %s processes, want its own only", out.String())
+	}
+	endIn(t, tree, 0)
+}
+
 func TestOutputIsWholeAndInOrder(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, f *Forest) {

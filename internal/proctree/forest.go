@@ -14,6 +14,7 @@ type Forest struct {
 	found    finding
 	records  *records
 	sys      system
+	watcher  *watcher
 	log      *slog.Logger
 	launcher *launcher
 
@@ -40,19 +41,20 @@ func open(ctx context.Context, o Options, sys system) (*Forest, error) {
 	case o.Mode == Group && found.mode == Namespace:
 		found = finding{mode: Group, reason: "the configuration asks for process groups; " + groupGap}
 	case o.Mode != "" && o.Mode != found.mode:
-		return nil, ErrMode.Saying("process trees cannot be held by %s: %s", o.Mode, found.reason)
+		return nil, fail(ErrMode, nil, "process trees cannot be held by %s: %s", o.Mode, found.reason)
 	}
 	records, err := openRecords(o.Dir, log)
 	if err != nil {
 		return nil, err
 	}
-	if err := clean(ctx, records, sys); err != nil {
+	watcher := &watcher{sys: sys}
+	if err := clean(ctx, records, watcher); err != nil {
 		return nil, err
 	}
 	if found.mode == Group {
 		adopt()
 	}
-	f := &Forest{boot: o.Boot, found: found, records: records, sys: sys, log: log, launcher: newLauncher(), trees: map[string]*Tree{}}
+	f := &Forest{boot: o.Boot, found: found, records: records, sys: sys, watcher: watcher, log: log, launcher: newLauncher(), trees: map[string]*Tree{}}
 	return f, nil
 }
 
@@ -89,7 +91,7 @@ func (f *Forest) reserve(id string) error {
 		return ErrClosed
 	}
 	if _, taken := f.trees[id]; taken {
-		return ErrDuplicate.Saying("a process tree %q is running", id)
+		return fail(ErrDuplicate, nil, "a process tree %q is running", id)
 	}
 	f.trees[id] = nil
 	f.starting.Add(1)

@@ -11,38 +11,30 @@ import (
 // markerName is the variable that members carry.
 const markerName = "CADRE_TREE"
 
-// Descriptors of the first process: it reads the gate before it goes on, and
-// tells the server about the shell on the other.
-const (
-	gateFD   = 3
-	statusFD = 4
-)
-
-// The first process of a tree waits at the gate until the record is in place;
-// when the server dies before, the gate's end ends it. Its arguments are the
-// command line, the shell and the value of BASH_ENV, which is meant for the
-// command and not for this script.
+// The first process of a tree waits at the gate, descriptor 3, until the record
+// is in place; when the server dies before, the gate's end ends it. Its arguments
+// are the command line, the shell and the value of BASH_ENV, which is meant for
+// the command and not for this script. Its own standard error is dropped: what it
+// says is not the command's output.
 
 // groupInit becomes the user's shell, so that its status comes from the kernel.
 const groupInit = `set +eux
 read -r go <&3 || exit 125
 exec 3<&-
 [ -z "$3" ] || export BASH_ENV="$3"
-exec "$2" -c "$1"`
+exec "$2" -c "$1" 2>&1`
 
 // namespaceInit runs the user's shell as a child, since the first process of a
-// namespace ignores signals that others die of. What it says itself (that the
-// shell died of a signal) goes to the status pipe. Then it waits for the server
-// to close the gate, so that others may use the rest of a time of grace.
+// namespace ignores signals that others die of. What it says about the shell's
+// end goes to the status pipe, descriptor 4. Then it waits for the server to close
+// the gate, so that others may use the rest of a time of grace.
 const namespaceInit = `set +eux
-exec 5>&2 2>/dev/null
 PATH=/usr/sbin:/usr/bin:/sbin:/bin mount -t proc proc /proc >/dev/null
 read -r go <&3 || exit 125
 [ -z "$3" ] || export BASH_ENV="$3"
 exec 2>&4
-"$2" -c "$1" 2>&5 3<&- 4>&- 5>&-
+"$2" -c "$1" 2>&1 3<&- 4>&-
 echo "status $?" >&4
-exec 1>&4 5>&4
 read -r go <&3
 exit 0`
 
@@ -54,7 +46,7 @@ func shellPath() string {
 	return "/bin/sh"
 }
 
-// command builds the first process of a tree. gate and status may be nil.
+// command builds the first process of a tree. status is nil in mode Group.
 func command(script string, s Spec, marker string, attr *syscall.SysProcAttr, output, gate, status *os.File) *exec.Cmd {
 	line, shell := s.Line, s.Shell
 	if shell == "" {
@@ -66,7 +58,7 @@ func command(script string, s Spec, marker string, attr *syscall.SysProcAttr, ou
 	env, bashEnv := environment(s.Env, marker)
 	cmd := exec.Command(shellPath(), "-c", script, "sh", line, shell, bashEnv)
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = s.Dir, env, attr
-	cmd.Stdout, cmd.Stderr = output, output
+	cmd.Stdout = output
 	cmd.ExtraFiles = []*os.File{gate}
 	if status != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, status)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"github.com/cadre-dev/cadre/internal/fault"
 )
 
 // process is one row of the system's table. start tells processes apart that
@@ -86,13 +84,13 @@ func (m *memory) add(who identity) {
 }
 
 // find picks the living members out of the table, the root included.
-func (s search) find(sys system) ([]process, error) {
-	all, err := sys.table()
+func (s search) find(w *watcher) ([]process, error) {
+	now, err := w.look()
 	if err != nil {
 		return nil, err
 	}
-	in := map[int]bool{}
-	sessions := s.seeds(sys, all, in)
+	all, in := now.rows, map[int]bool{}
+	sessions := s.seeds(now, in)
 	s.spread(all, in, sessions)
 	var members []process
 	for _, p := range all {
@@ -110,7 +108,8 @@ func (s search) find(sys system) ([]process, error) {
 // seeds finds the members that are known by themselves, and the sessions that
 // are the tree's alone: those of its root and of marked processes, since a tree
 // begins in a session of its own and nobody can enter a foreign one.
-func (s search) seeds(sys system, all []process, in map[int]bool) map[int]bool {
+func (s search) seeds(now *view, in map[int]bool) map[int]bool {
+	all := now.rows
 	sessions := map[int]bool{s.session: s.session > 0}
 	kin := ancestors(all)
 	rootLives := false
@@ -129,9 +128,9 @@ func (s search) seeds(sys system, all []process, in map[int]bool) map[int]bool {
 		case s.memory.has(p.identity()):
 			in[p.pid] = true
 			sessions[p.session] = true
-		case rootLives && s.space != "" && sys.namespace(p.pid) == s.space:
+		case rootLives && s.space != "" && now.sys.namespace(p.pid) == s.space:
 			in[p.pid] = true
-		case s.marked != nil && !p.zombie && s.marked(sys.marker(p.pid)):
+		case s.marked != nil && !p.zombie && s.marked(now.marker(p.pid)):
 			in[p.pid] = true
 			sessions[p.session] = true
 		}
@@ -174,15 +173,15 @@ func ancestors(all []process) map[int]bool {
 }
 
 // alive is the error about processes that would not end.
-func alive(members []process) *fault.Fault {
+func alive(members []process) error {
 	names := make([]string, 0, len(members))
 	for _, p := range members {
 		names = append(names, fmt.Sprintf("%d (%s)", p.pid, p.name))
 	}
 	slices.Sort(names)
 	if len(names) == 0 {
-		return ErrAlive.Saying("the processes of the command ended, but the system has not confirmed it in time; try again")
+		return fail(ErrAlive, nil, "the processes of the command ended, but the system has not confirmed it in time; try again")
 	}
-	return ErrAlive.Saying("still alive: process %s; it was sent SIGKILL and may wait for a disk or a network file system: "+
+	return fail(ErrAlive, nil, "still alive: process %s; it was sent SIGKILL and may wait for a disk or a network file system: "+
 		"end it by hand, or free what it waits for", strings.Join(names, ", "))
 }

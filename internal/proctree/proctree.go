@@ -11,7 +11,10 @@
 // How much of that is proof depends on the Mode. Namespace: the kernel ends the
 // tree with its first process, and that one with the server. Group: members are
 // found by process group, session, parents and a marker in their environment; a
-// process that leaves all four behind is not found. Forest.Reason says so.
+// process that leaves all four behind is not found. Forest.Reason says so. On
+// Linux a forest in this mode makes the process the parent of all orphans below
+// it, and takes leave of those that ended whenever a tree ends; children that
+// somebody else started and waits for by os/exec are left to him.
 //
 // It does not promise: a terminal, standard input, limits of memory or time, or
 // a wall against harm; a command may do all that the server's user may. It sends
@@ -19,10 +22,10 @@
 package proctree
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
-
-	"github.com/cadre-dev/cadre/internal/fault"
 )
 
 // Mode is how trees are held together.
@@ -79,18 +82,45 @@ type Exit struct {
 	Ended bool
 }
 
-// The errors, to be matched with errors.Is.
+// The errors, to be matched with errors.Is. Their text is for people: it says
+// what happened and what to do.
 var (
 	// ErrAlive names the processes that did not end in time.
-	ErrAlive = fault.New(fault.DeadlineExceeded, "PROCESS_STILL_ALIVE", "processes did not end in time")
+	ErrAlive = errors.New("processes did not end in time")
 	// ErrClosed answers a Start after Close.
-	ErrClosed = fault.New(fault.FailedPrecondition, "PROCESS_TREES_CLOSED", "the server is stopping and starts no more commands")
+	ErrClosed = errors.New("the server is stopping and starts no more commands")
 	// ErrDuplicate answers a Start with the id of a running tree.
-	ErrDuplicate = fault.New(fault.AlreadyExists, "PROCESS_TREE_EXISTS", "a process tree with this id is running")
+	ErrDuplicate = errors.New("a process tree with this id is running")
 	// ErrStart says why a command could not be started.
-	ErrStart = fault.New(fault.InvalidArgument, "PROCESS_NOT_STARTED", "the command cannot be started")
+	ErrStart = errors.New("the command cannot be started")
 	// ErrMode answers an Open that wants a mode which does not work here.
-	ErrMode = fault.New(fault.FailedPrecondition, "PROCESS_MODE_UNAVAILABLE", "the mode does not work here")
+	ErrMode = errors.New("the mode does not work here")
 	// ErrDir says what is wrong with the folder of records.
-	ErrDir = fault.New(fault.Internal, "PROCESS_RECORDS", "the folder of process records cannot be used")
+	ErrDir = errors.New("the folder of process records cannot be used")
 )
+
+// failure is one of the errors above, told about one case.
+type failure struct {
+	kind  error
+	text  string
+	cause error // may be nil
+}
+
+func fail(kind, cause error, format string, args ...any) error {
+	return &failure{kind: kind, text: fmt.Sprintf(format, args...), cause: cause}
+}
+
+func (f *failure) Error() string {
+	if f.cause == nil {
+		return f.text
+	}
+	return f.text + ": " + f.cause.Error()
+}
+
+// Unwrap gives the kind and the cause.
+func (f *failure) Unwrap() []error {
+	if f.cause == nil {
+		return []error{f.kind}
+	}
+	return []error{f.kind, f.cause}
+}

@@ -45,19 +45,19 @@ type records struct {
 // openRecords makes the folder when it is missing and learns its id.
 func openRecords(dir string, log *slog.Logger) (*records, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, ErrDir.Saying("the folder of process records %s cannot be made; check its rights", dir).Because(err)
+		return nil, fail(ErrDir, err, "the folder of process records %s cannot be made; check its rights", dir)
 	}
 	path := filepath.Join(dir, folderFile)
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrDir.Saying("%s cannot be read; check its rights", path).Because(err)
+		return nil, fail(ErrDir, err, "%s cannot be read; check its rights", path)
 	}
 	if id := strings.TrimSpace(string(data)); len(id) >= 16 {
 		return &records{dir: dir, id: id, log: log}, nil
 	}
 	id := strings.ToLower(rand.Text())
 	if err := replace(path, []byte(id+"\n")); err != nil {
-		return nil, ErrDir.Saying("%s cannot be written; check its rights and the disk", path).Because(err)
+		return nil, fail(ErrDir, err, "%s cannot be written; check its rights and the disk", path)
 	}
 	return &records{dir: dir, id: id, log: log}, nil
 }
@@ -92,7 +92,7 @@ func (r *records) remove(rec record) {
 func (r *records) list() ([]record, error) {
 	paths, err := filepath.Glob(filepath.Join(escapeGlob(r.dir), "*"+recordSuffix))
 	if err != nil {
-		return nil, ErrDir.Because(err)
+		return nil, fail(ErrDir, err, "the records in %s cannot be listed", r.dir)
 	}
 	var all []record
 	for _, path := range paths {

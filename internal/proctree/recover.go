@@ -3,18 +3,18 @@ package proctree
 import "context"
 
 // clean ends what an earlier process left and removes its records.
-func clean(ctx context.Context, r *records, sys system) error {
+func clean(ctx context.Context, r *records, w *watcher) error {
 	old, err := r.list()
 	if err != nil {
 		return err
 	}
 	searches := []search{{marked: r.marked}}
 	for _, rec := range old {
-		if rec.Machine == sys.boot() {
+		if rec.Machine == w.sys.boot() {
 			searches = append(searches, rec.search())
 		}
 	}
-	if err := end(ctx, sys, union(sys, searches)); err != nil {
+	if err := end(ctx, w.sys, union(w, searches)); err != nil {
 		return err
 	}
 	for _, rec := range old {
@@ -37,12 +37,12 @@ func (rec record) search() search {
 }
 
 // union looks for the members of several trees.
-func union(sys system, searches []search) look {
+func union(w *watcher, searches []search) look {
 	return func() ([]process, error) {
 		known := map[int]bool{}
 		var members []process
 		for _, s := range searches {
-			found, err := s.find(sys)
+			found, err := s.find(w)
 			if err != nil {
 				return nil, err
 			}

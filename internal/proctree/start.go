@@ -52,12 +52,12 @@ func (p pipes) closeOurs() {
 func (f *Forest) launch(s Spec) (*Tree, error) {
 	if s.Dir != "" {
 		if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
-			return nil, ErrStart.Saying("the working folder %s is no folder; make it, or name another", s.Dir).Because(err)
+			return nil, fail(ErrStart, err, "the working folder %s is no folder; make it, or name another", s.Dir)
 		}
 	}
 	p, err := openPipes(s, f.Mode())
 	if err != nil {
-		return nil, ErrStart.Saying("the command cannot be started: the server has no free file descriptors").Because(err).Retry()
+		return nil, fail(ErrStart, err, "the command cannot be started: the server has no free file descriptors")
 	}
 	script, attr := groupInit, groupAttr()
 	if f.Mode() == Namespace {
@@ -69,7 +69,7 @@ func (f *Forest) launch(s Spec) (*Tree, error) {
 	p.closeTree()
 	if err != nil {
 		p.closeOurs()
-		return nil, ErrStart.Saying("the command cannot be started; it may be too long, or hold a zero byte").Because(err)
+		return nil, fail(ErrStart, err, "the command cannot be started; it may be too long, or hold a zero byte")
 	}
 	t := newTree(f, s, cmd, p)
 	if err := t.settle(marker); err != nil {
@@ -98,13 +98,13 @@ func (t *Tree) settle(marker string) error {
 		t.search.session = pid // ours while it is not waited for, and then as long as nobody else is given the number
 	}
 	if !found || f.Mode() == Namespace && t.record.Space == "" {
-		return ErrStart.Saying("the command cannot be started: its process cannot be observed; is /proc there?")
+		return fail(ErrStart, nil, "the command cannot be started: its process cannot be observed; is /proc there?")
 	}
 	if err := f.records.write(t.record); err != nil {
-		return ErrDir.Saying("the record of a command cannot be written to %s; check its rights and the disk", f.records.dir).Because(err)
+		return fail(ErrDir, err, "the record of a command cannot be written to %s; check its rights and the disk", f.records.dir)
 	}
 	if _, err := t.pipes.toGate.WriteString("go\n"); err != nil {
-		return ErrStart.Saying("the command cannot be started: its first process ended at once").Because(err)
+		return fail(ErrStart, err, "the command cannot be started: its first process ended at once")
 	}
 	return nil
 }

@@ -121,7 +121,10 @@ func (l linux) reap() {
 	if len(orphans) == 0 {
 		return
 	}
-	held := handles()
+	held, sure := handles()
+	if !sure {
+		return
+	}
 	for _, pid := range orphans {
 		if !held[pid] {
 			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
@@ -129,9 +132,15 @@ func (l linux) reap() {
 	}
 }
 
-// handles are the pids that this process holds handles for.
-func handles() map[int]bool {
-	held := map[int]bool{}
+// handles are the pids that this process holds handles for. It is not sure where
+// processes have no handles, as on old kernels: it does not see one of itself.
+func handles() (held map[int]bool, sure bool) {
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return nil, false
+	}
+	defer func() { _ = self.Release() }()
+	held = map[int]bool{}
 	infos, _ := filepath.Glob("/proc/self/fdinfo/*")
 	for _, info := range infos {
 		data, err := os.ReadFile(info)
@@ -146,12 +155,16 @@ func handles() map[int]bool {
 			}
 		}
 	}
-	return held
+	return held, held[os.Getpid()]
 }
 
 // adopt makes this process the parent of its descendants' orphans, so that they
-// stay in sight.
+// stay in sight. It does not where it could not tell them from other children
+// when they end.
 func adopt() {
+	if _, sure := handles(); !sure {
+		return
+	}
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 }
 

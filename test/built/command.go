@@ -33,7 +33,7 @@ type Result struct {
 func (s *Server) Command(t testing.TB, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), s.binary, args...)
 	cmd.Dir = dir
-	cmd.Env = append(Environ(), "CADRE_DATA="+s.Data)
+	cmd.Env = append(append(Environ(), s.Env...), "CADRE_DATA="+s.Data)
 	return cmd
 }
 

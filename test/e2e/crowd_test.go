@@ -22,6 +22,8 @@ const (
 	crowdSteps = 30
 	// crowdConns is how many connections the crowd shares.
 	crowdConns = 10
+	// crowdTime bounds the wait for all: it takes some twenty seconds on two cores.
+	crowdTime = 3 * time.Minute
 )
 
 // march is a turn of some hundred events over some seconds.
@@ -45,7 +47,7 @@ func TestAThousandSubscribersSeeEveryEventOnceAndInOrder(t *testing.T) {
 	session := silent(t, s.Sessions(), "march")
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	ctx, cancel := context.WithTimeout(t.Context(), streamTime)
+	ctx, cancel := context.WithTimeout(t.Context(), crowdTime)
 	defer cancel()
 
 	c := newCrowd(session, s)
@@ -58,17 +60,13 @@ func TestAThousandSubscribersSeeEveryEventOnceAndInOrder(t *testing.T) {
 		all.Go(func() { sub.err = sub.work(ctx) })
 	}
 	tell(t, s.Sessions(), session, "go")
-	t.Log("told", time.Now())
 	s.AwaitType(t, session, "agent.tool.completed", crowdSteps/2)
-	t.Log("half", time.Now())
 	if err := s.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	s.Start(t)
 	c.moved(s)
-	t.Log("restarted", time.Now())
 	all.Wait()
-	t.Log("all ended", time.Now())
 	c.judge(ctx, t, subscribers)
 }
 

@@ -28,6 +28,8 @@ import (
 //	signal JOB NAME               send INT, TERM or KILL to a job
 //	join JOB CODE                 wait for a job's end with this exit code; JOB.out and JOB.err hold what it printed
 //	kill9                         kill the server of $CADRE_DATA as a power failure would
+//	alive DIR                     some process has its working directory there
+//	gone DIR                      no process has, at the latest after the five seconds that are promised
 //	listener NAME                 occupy a port of this machine and set a variable to its address
 //	readonly DIR                  make a folder that cannot be written to (see the condition)
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -40,6 +42,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"signal":   sendSignal,
 	"join":     join,
 	"kill9":    kill9,
+	"alive":    alive,
+	"gone":     gone,
 	"listener": listener,
 	"readonly": readonly,
 }

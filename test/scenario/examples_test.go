@@ -86,7 +86,7 @@ func play(t *testing.T, s *built.Server, dir string, a *agentv1.Agent) string {
 			t.Fatal(err)
 		}
 	}
-	got := s.Run(t, dir, "run", slug, "-m", "Do what you are for.", "-w", tree)
+	got := s.Run(t, dir, "run", slug, "-m", "Do what you are for.", "-w", tree, "--approve", "auto")
 	if got.Code != 0 || !strings.Contains(got.Out, "completed in ") || strings.Contains(got.Out, "✗") {
 		t.Errorf("the example agent %s ended with %d:\n%s%s", slug, got.Code, got.Out, got.Err)
 	}

@@ -175,12 +175,17 @@ func (c *connection) abandonOne(ctx context.Context, ref engine.ActivityRef) err
 	}
 	lost := temporal.NewNonRetryableApplicationError("its process died", failureAbandoned, nil)
 	err := c.client.CompleteActivityByID(ctx, c.to.namespace, ref.Workflow, ref.Run, ref.Activity, nil, lost)
-	var unknown *serviceerror.NotFound
 	var malformed *serviceerror.InvalidArgument
-	if errors.As(err, &unknown) || errors.As(err, &malformed) {
+	if isUnknown(err) || errors.As(err, &malformed) {
 		return nil
 	}
 	return err
+}
+
+// isUnknown says whether the server has nothing of that name.
+func isUnknown(err error) bool {
+	var unknown *serviceerror.NotFound
+	return errors.As(err, &unknown)
 }
 
 func (c *connection) health(ctx context.Context) error {

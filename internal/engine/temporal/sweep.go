@@ -66,9 +66,14 @@ func orphan(workflow string, run, data []byte) (ref engine.ActivityRef, started 
 // sweep fails what a dead predecessor held, so that its sessions peek again now
 // and not after the heartbeat timeout. The folder's lock is the proof that the
 // predecessor is dead.
-func (d *driver) sweep(c *connection, refs []engine.ActivityRef) {
+func (d *driver) sweep(c *connection, refs []engine.ActivityRef, decided []halfway) {
 	ctx, cancel := context.WithTimeout(d.stopping, sweepTimeout)
 	defer cancel()
+	for _, h := range decided {
+		if err := c.renew(ctx, h); err != nil && d.stopping.Err() == nil {
+			d.log.Warn("a session that was being decided about goes on after its timeout", "workflow", h.workflow, "error", err)
+		}
+	}
 	if err := c.abandon(ctx, refs); err != nil && d.stopping.Err() == nil {
 		d.log.Warn("engine sweep failed; attempts of the last process end by their timeout", "error", err)
 	}

@@ -126,6 +126,10 @@ func (d *driver) begin(ctx context.Context, h engine.Handlers) error {
 	if err != nil {
 		d.log.WarnContext(ctx, "engine files do not tell their orphans", "error", err) // the server will say whether it can use them
 	}
+	decided, err := d.folder.halfways()
+	if err != nil {
+		d.log.WarnContext(ctx, "engine files do not tell their decisions in progress", "error", err)
+	}
 	if err := d.startServer(ctx); err != nil {
 		return err
 	}
@@ -140,7 +144,7 @@ func (d *driver) begin(ctx context.Context, h engine.Handlers) error {
 		return errors.Join(err, d.server.stop(context.WithoutCancel(ctx)))
 	}
 	d.live.Store(c)
-	go d.sweep(c, orphans)
+	go d.sweep(c, orphans, decided)
 	return nil
 }
 

@@ -30,6 +30,16 @@ func why(err error) string {
 	return "check the disk's space and permissions"
 }
 
+// isDamage says whether the database reports that its file is no sound database.
+func isDamage(err error) bool {
+	var e *sqlitedriver.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	code := e.Code() & 0xff
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+}
+
 func writeFault(err error) error {
 	return fault.New(fault.Unavailable, "STORE_WRITE_FAILED", "the store cannot write: %s (`cadre doctor` says more)", why(err)).Retry().Because(err)
 }

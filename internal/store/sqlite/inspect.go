@@ -67,7 +67,7 @@ func undamaged(ctx context.Context, db *sql.DB, path string) error {
 
 func damaged(path string, err error) error {
 	return fault.New(fault.FailedPrecondition, "STORE_DAMAGED",
-		"the database %s is damaged: restore a backup of it, or move it and the files %s-wal and %s-shm away to begin anew", path, FileName, FileName).Because(err)
+		"the database %s is damaged, or is no database: restore a backup of it, or move it and the files %s-wal and %s-shm away to begin anew", path, FileName, FileName).Because(err)
 }
 
 func notOurs(path string, err error) error {

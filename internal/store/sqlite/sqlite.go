@@ -101,6 +101,9 @@ func openDB(path, lock string, conns int, more ...string) (*sql.DB, error) {
 }
 
 func openFault(path string, err error) error {
+	if isDamage(err) {
+		return damaged(path, err)
+	}
 	return fault.New(fault.FailedPrecondition, "STORE_OPEN_FAILED",
 		"the database %s cannot be opened; check that the folder is writable and that the file is a Cadre database (`cadre doctor` says more)", path).Because(err)
 }
