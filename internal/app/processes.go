@@ -2,13 +2,19 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"time"
 
+	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/proctree"
 	"github.com/cadre-dev/cadre/internal/workspace/local"
 )
+
+// proofTime bounds how long a start waits for the end of what a dead predecessor's
+// commands left alive.
+const proofTime = 15 * time.Second
 
 // endTime bounds how long a call waits for the end of processes.
 const endTime = 5 * time.Second
@@ -16,9 +22,15 @@ const endTime = 5 * time.Second
 // openProcesses ends what a dead predecessor's commands left alive, before any
 // turn is claimed, and makes ready to start commands.
 func (a *App) openProcesses(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, proofTime)
+	defer cancel()
 	forest, err := proctree.Open(ctx, proctree.Options{Dir: filepath.Join(a.opt.DataDir, "processes"), Boot: a.boot, Log: a.log})
+	if errors.Is(err, proctree.ErrAlive) {
+		return fault.New(fault.FailedPrecondition, "PROCESSES_ALIVE",
+			"commands of the server before are still alive and do not end: %v. No turn goes on before they are gone; end them, or restart the machine", err).Because(err)
+	}
 	if err != nil {
-		return err
+		return fault.New(fault.FailedPrecondition, "PROCESSES_UNUSABLE", "commands cannot be started: %v", err).Because(err)
 	}
 	a.log.InfoContext(ctx, "commands run as process trees", "mode", string(forest.Mode()), "why", forest.Reason())
 	a.onClose("processes", forest.Close)

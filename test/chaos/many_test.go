@@ -32,7 +32,9 @@ type crowd struct {
 	dir        string
 	executions []string // by number; the uneven ones run commands
 	sessions   map[string]string
-	waits      int // timers that were set
+	owned      map[string]int64 // the generations that were alive at the last kill
+	waits      int              // timers that were set
+	slowest    time.Duration    // until all were taken up again
 }
 
 // Reliability line 3: kills with fifty turns in flight, thinking, in a tool, and
@@ -56,6 +58,7 @@ func TestKillsWithManyTurnsInFlight(t *testing.T) {
 		}
 		c.finish(t)
 		c.judge(t)
+		t.Logf("%d turns, %d of them in a timer: all were taken up %s after the server was ready at the latest", inFlight, c.waits, c.slowest.Round(time.Millisecond))
 		if err := server.Stop(); err != nil {
 			t.Fatal(err)
 		}
@@ -107,9 +110,9 @@ func (c *crowd) look(t *testing.T, timers bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owned := map[string]bool{}
+	owned := map[string]int64{}
 	for i, a := range live {
-		owned[a.Execution] = true
+		owned[a.Execution] = a.Generation
 		if !timers || i%4 != 0 {
 			continue
 		}
@@ -127,13 +130,14 @@ func (c *crowd) look(t *testing.T, timers bool) {
 		t.Fatal(err)
 	}
 	for _, row := range page.Rows {
-		if !owned[row.ID] {
+		if owned[row.ID] == 0 {
 			t.Errorf("execution %s says running, and nobody owns it", row.ID)
 		}
 	}
 	if len(page.Rows) != len(owned) {
 		t.Errorf("%d executions say running and %d are owned", len(page.Rows), len(owned))
 	}
+	c.owned = owned
 }
 
 // forAWhile settles an attempt until a timer of the ledger.
@@ -147,27 +151,37 @@ func forAWhile() store.Settlement {
 	}
 }
 
-// taken waits until every turn that was in flight is taken up again, or waits for
-// something with a name, within the promised time.
+// allTime bounds how long it may take until all of many turns are taken up; that
+// the first is, is promised much earlier.
+const allTime = 30 * time.Second
+
+// taken waits until every turn that an attempt owned at the kill is taken up by
+// another one. The first is within the promised time.
 func (c *crowd) taken(t *testing.T) {
 	t.Helper()
-	for {
-		idle := ""
+	for first := false; ; <-time.NewTimer(20 * time.Millisecond).C {
+		idle, left := "", 0
 		for _, x := range c.list(t) {
-			switch x.GetStatus().GetPhase() {
-			case agentexecutionv1.ExecutionPhase_queued:
-				idle = x.GetMetadata().GetId()
-			case agentexecutionv1.ExecutionPhase_waiting:
-				goOn(t, c.server, x.GetMetadata().GetId())
+			id, st := x.GetMetadata().GetId(), x.GetStatus()
+			if st.GetPhase() == agentexecutionv1.ExecutionPhase_waiting {
+				goOn(t, c.server, id)
+			}
+			if before, owned := c.owned[id]; owned && st.GetGeneration() <= before {
+				idle = id
+				left++
 			}
 		}
-		if idle == "" {
+		since := time.Since(c.server.Ready)
+		first = first || left < len(c.owned)
+		switch {
+		case left == 0:
+			c.slowest = max(c.slowest, since)
 			return
+		case !first && since > recoveryTime:
+			t.Fatalf("none of %d turns is taken up %s after the server was ready", left, recoveryTime)
+		case since > allTime:
+			t.Fatalf("execution %s is taken up by nobody %s after the server was ready", idle, allTime)
 		}
-		if time.Since(c.server.Ready) > recoveryTime {
-			t.Fatalf("execution %s is taken up by nobody %s after the server was ready", idle, recoveryTime)
-		}
-		<-time.NewTimer(20 * time.Millisecond).C
 	}
 }
 

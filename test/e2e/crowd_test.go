@@ -37,9 +37,9 @@ func march() string {
 	return s.String()
 }
 
-// Issue 3, "Done when": 1 000 subscribers over ten reconnects each, half of them on
-// each wire, see every id once and in order, also over a restart by kill -9 in the
-// middle of the turn.
+// The promise of streams, in large: 1 000 subscribers over ten reconnects each, half
+// of them on each wire, see every id once and in order, also over a restart by
+// kill -9 in the middle of the turn.
 func TestAThousandSubscribersSeeEveryEventOnceAndInOrder(t *testing.T) {
 	t.Parallel()
 	s := built.Start(t, filepath.Join(t.TempDir(), "data"))

@@ -184,8 +184,11 @@ func (e *external) usable(namespaceID string) bool {
 func (e *external) reach(c *connection, memory, namespaceID string) {
 	e.mu.Lock()
 	c.namespaceSeen = namespaceID
+	var after time.Duration
+	if e.trouble != nil {
+		after = time.Since(e.since)
+	}
 	e.id, e.trouble = memory, nil
-	after := time.Since(e.since)
 	e.mu.Unlock()
 	e.log.Info("engine is reached", "address", e.to.Address, "namespace", e.to.Namespace, "engine_id", memory, "after_ms", after.Milliseconds())
 	e.takeover.begin()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unicode"
 
 	sdklog "go.temporal.io/sdk/log"
@@ -31,6 +32,25 @@ type lineState struct {
 	once   sync.Once
 	failed chan struct{} // closed when the server gave itself up
 	reason error
+
+	mu    sync.Mutex
+	since time.Time
+	shown map[string]int // lines of a text in the minute that began then
+}
+
+// mostAlike is how many lines of one text a minute may show. A server whose files
+// are damaged repeats itself many times a second, and would fill the disk.
+const mostAlike = 20
+
+// tooOften counts a line and tells whether its like was shown enough.
+func (s *lineState) tooOften(msg string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown == nil || now.Sub(s.since) >= time.Minute {
+		s.since, s.shown = now, map[string]int{}
+	}
+	s.shown[msg]++
+	return s.shown[msg] > mostAlike
 }
 
 func newLines(log *slog.Logger) *lines {
@@ -90,6 +110,9 @@ func (l *lines) emit(level slog.Level, who, msg string, args []any) {
 		level = slog.LevelDebug
 	} else if level > slog.LevelDebug {
 		level = milder(level, args)
+	}
+	if level > slog.LevelDebug && l.state.tooOften(msg, time.Now()) {
+		level = slog.LevelDebug
 	}
 	if !l.log.Enabled(context.Background(), level) {
 		return

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.temporal.io/server/common/log/tag"
 )
@@ -56,5 +57,24 @@ func TestFatalLineEndsTheServerOnly(t *testing.T) {
 	<-done
 	if err := l.state.failure(); err == nil || !strings.Contains(err.Error(), "no port") || !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("the failure is %v", err)
+	}
+}
+
+func TestRepeatedLinesAreShownSomeTimes(t *testing.T) {
+	t.Parallel()
+	r := newRecord()
+	l := serverLines{newLines(slog.New(r))}
+	for range 10 * mostAlike {
+		l.Error("the same again")
+	}
+	l.Error("another one")
+	if n := strings.Count(r.String(), "the same again"); n != mostAlike {
+		t.Errorf("the line is shown %d times; want %d", n, mostAlike)
+	}
+	if !strings.Contains(r.String(), "another one") {
+		t.Error("another line is not shown")
+	}
+	if s := l.state; s.tooOften("the same again", time.Now().Add(time.Minute)) {
+		t.Error("the line is hidden for ever")
 	}
 }

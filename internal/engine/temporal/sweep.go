@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -69,12 +70,26 @@ func orphan(workflow string, run, data []byte) (ref engine.ActivityRef, started 
 func (d *driver) sweep(c *connection, refs []engine.ActivityRef, decided []halfway) {
 	ctx, cancel := context.WithTimeout(d.stopping, sweepTimeout)
 	defer cancel()
-	for _, h := range decided {
-		if err := c.renew(ctx, h); err != nil && d.stopping.Err() == nil {
-			d.log.Warn("a session that was being decided about goes on after its timeout", "workflow", h.workflow, "error", err)
-		}
-	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() { d.renewAll(ctx, c, decided) })
 	if err := c.abandon(ctx, refs); err != nil && d.stopping.Err() == nil {
 		d.log.Warn("engine sweep failed; attempts of the last process end by their timeout", "error", err)
 	}
+}
+
+// renewAll renews the sessions that were being decided about, some at once.
+func (d *driver) renewAll(ctx context.Context, c *connection, decided []halfway) {
+	var all sync.WaitGroup
+	room := make(chan struct{}, abandonAtOnce)
+	for _, h := range decided {
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			if err := c.renew(ctx, h); err != nil && d.stopping.Err() == nil {
+				d.log.Warn("a session that was being decided about goes on after its timeout", "workflow", h.workflow, "error", err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"os"
@@ -257,5 +258,40 @@ func scribble(t *testing.T, dir string) {
 	}
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestHealthTellsOfRefusedWakes spoils a table under a running server.
+func TestHealthTellsOfRefusedWakes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := open(t, dir, timing)
+	begin(t, d, idle{})
+	if err := d.Wake(t.Context(), "a", 1); err != nil {
+		t.Fatal(err)
+	}
+	rename := func(from, to string) {
+		db, err := sql.Open("sqlite", dsn(filepath.Join(dir, mainFile))+"?_pragma=busy_timeout(60000)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		if _, err := db.ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename("current_executions", "elsewhere")
+	if err := d.Wake(t.Context(), "b", 1); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("Wake into files without a table: %v; want ErrUnavailable", err)
+	}
+	if err := d.Health(t.Context()); !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "newest wake") {
+		t.Errorf("Health says %v; want that the newest wake was not taken", err)
+	}
+	rename("elsewhere", "current_executions")
+	if err := d.Wake(t.Context(), "b", 1); err != nil {
+		t.Errorf("Wake into whole files: %v", err)
+	}
+	if err := d.Health(t.Context()); err != nil {
+		t.Errorf("Health after a wake that was taken: %v", err)
 	}
 }
