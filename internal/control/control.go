@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/id"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -126,7 +127,9 @@ func (c *Control) Run(ctx context.Context, a engine.Attempt) error {
 	if d := decide(work, c.BootEpoch, c.Runner.Alive, c.Now()); d.Verb != engine.Run || d.Execution != a.Execution {
 		return nil // the world moved on since the peek; the loop looks again
 	}
+	failpoint.Hit("attempt.before")
 	err = c.Runner.Run(ctx, a, work.Attempt.Attempt)
+	failpoint.Hit("attempt.after") // what follows tells the engine
 	if errors.Is(err, store.ErrNoWork) || errors.Is(err, store.ErrOwned) {
 		return nil
 	}

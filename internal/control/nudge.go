@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -37,7 +38,9 @@ func (c *Control) nudge(ctx context.Context) {
 // wake tells the engine. Of the wakes that do not reach it, one after the other,
 // the log shows the first.
 func (c *Control) wake(ctx context.Context, n store.Nudge) {
+	failpoint.Hit("wake.before")
 	err := c.Engine.Wake(ctx, n.Session, n.Revision)
+	failpoint.Hit("wake.after")
 	switch {
 	case err == nil:
 		c.silent.Store(false)

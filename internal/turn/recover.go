@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/workspace"
@@ -63,5 +64,8 @@ func guard(ctx context.Context, run func(context.Context) (outcome, error)) (o o
 			err = fault.New(fault.Internal, "TOOL_PANICKED", "a tool failed inside").Because(fmt.Errorf("%v\n%s", p, debug.Stack()))
 		}
 	}()
-	return run(ctx)
+	failpoint.Hit("tool.before")
+	o, err = run(ctx)
+	failpoint.Hit("tool.after")
+	return o, err
 }

@@ -87,7 +87,7 @@ func (d *driver) renewAll(ctx context.Context, c *connection, decided []halfway)
 		all.Go(func() {
 			defer func() { <-room }()
 			if err := c.renew(ctx, h); err != nil && d.stopping.Err() == nil {
-				d.log.Warn("a session that was being decided about goes on after its timeout", "workflow", h.workflow, "error", err)
+				d.log.WarnContext(ctx, "a session that was being decided about goes on after its timeout", "workflow", h.workflow, "error", err)
 			}
 		})
 	}
