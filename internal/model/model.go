@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -30,6 +31,7 @@ type Request struct {
 	Tools           []ToolSpec        // in a stable order
 	Effort          string            // "" leaves it to the provider
 	MaxOutputTokens int               // 0 leaves it to the provider
+	Schema          json.RawMessage   // JSON Schema that the text of the answer keeps to; empty is free text
 	RequestID       string            // `<execution>/<dispatch number>`; the same for a repeated request
 	// Sent is called once, when the first byte of the request is about to leave.
 	// May be nil.
@@ -94,13 +96,31 @@ const (
 	Timeout        Category = "timeout"
 )
 
-// Error is what went wrong with one request.
+// Error is what went wrong with one request. Its strings come from outside: they
+// are bounded, and they belong into the detail of a failure, never into a log.
 type Error struct {
-	Category   Category
-	Status     int    // HTTP status; 0 when there was none
-	Code       string // the provider's own code
-	Message    string // the provider's own words, for the log and the detail
-	RetryAfter int    // seconds that the provider asks to wait; 0 when it said nothing
+	Category     Category
+	Status       int    // HTTP status; 0 when there was none
+	Code         string // the provider's own code, at most LabelLimit bytes
+	Type         string // the provider's own type, at most LabelLimit bytes
+	Message      string // the provider's own words, at most MessageLimit bytes
+	RetryAfter   int    // whole seconds, rounded up, that the provider asks to wait; 0 when it said nothing
+	RetryAfterMS int64  // the same wait in milliseconds; 0 when nobody told it so precisely
+	Started      bool   // parts of the answer had come before
+}
+
+// The bounds, in bytes, of what an Error keeps of the other side's words.
+const (
+	LabelLimit   = 256
+	MessageLimit = 4096
+)
+
+// Wait is how long the provider asks to wait; 0 when it said nothing.
+func (e *Error) Wait() time.Duration {
+	if e.RetryAfterMS > 0 {
+		return time.Duration(e.RetryAfterMS) * time.Millisecond
+	}
+	return time.Duration(e.RetryAfter) * time.Second
 }
 
 // Error says the category and the provider's words.

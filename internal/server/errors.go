@@ -28,7 +28,7 @@ var codes = map[fault.Code]connect.Code{
 
 // toWire makes the error that the caller gets and logs the rest under the same id.
 func (d *Dispatcher) toWire(ctx context.Context, procedure string, err error) error {
-	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || fault.ReasonOf(err) == "CALLER_GONE") {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || fault.ReasonOf(err) == "CALLER_GONE") {
 		return connect.NewError(connect.CodeCanceled, errors.New("the caller left"))
 	}
 	f := fault.From(err)

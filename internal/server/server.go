@@ -24,6 +24,10 @@ import (
 	"github.com/cadre-dev/cadre/internal/server/stream"
 )
 
+// compressFrom is the size of a message, in bytes, from which it is worth the time
+// to compress it.
+const compressFrom = 1 << 10
+
 // maxBody is the largest request, in bytes.
 const maxBody = 4 << 20
 
@@ -85,6 +89,7 @@ func (s *Server) rpc(mux *http.ServeMux) []string {
 	opts := []connect.HandlerOption{
 		connect.WithCodec(strictBinary{}), connect.WithCodec(strictJSON{"json"}), connect.WithCodec(strictJSON{"json; charset=utf-8"}),
 		connect.WithReadMaxBytes(maxBody),
+		connect.WithCompressMinBytes(compressFrom),
 	}
 	var services []string
 	for _, m := range rpc.Methods {

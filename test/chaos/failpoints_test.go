@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	agentv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agent/v1"
+	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
@@ -72,7 +73,7 @@ func learn(t *testing.T) map[string]int {
 		name, _, _ := strings.Cut(line, " ")
 		hits[name]++
 	}
-	for _, want := range []string{"commit.accept", "commit.claim", "commit.dispatch", "commit.respond", "commit.start_tools", "commit.finish_tools", "commit.settle", "publish", "ack"} {
+	for _, want := range []string{"commit.accept", "commit.claim", "commit.dispatch", "commit.respond", "commit.start_tools", "commit.finish_tools", "commit.settle", "publish", "ack", "wake", "attempt", "tool", "spawn"} {
 		if hits[want+".before"] == 0 || hits[want+".after"] == 0 {
 			t.Errorf("the turn does not pass %s: %v", want, hits)
 		}
@@ -111,11 +112,12 @@ func sample(t *testing.T, hits map[string]int, random *rand.Rand) []string {
 }
 
 // hurtScript writes a file and adds a sign behind each of its marks; an edit that is
-// made twice adds two.
+// made twice adds two, and a command that runs twice writes two lines.
 const hurtScript = `
 steps:
   - {text: First., tools: [{name: write, args: {path: book.txt, content: "(1)\n(2)\n"}}]}
   - {text: Then., tools: [{name: edit, args: {path: book.txt, old_text: "(1)", new_text: "(1)!"}}]}
+  - {text: Run., tools: [{name: shell, args: {command: "echo ran >>journal.txt"}}]}
   - {text: And., tools: [{name: edit, args: {path: book.txt, old_text: "(2)", new_text: "(2)!"}}]}
   - {text: All steps are done.}
 `
@@ -126,6 +128,7 @@ type hurt struct {
 	folder  string
 	session string
 	died    bool
+	unknown bool // the outcome of the command is
 }
 
 // playHurt plays one turn on a server with failpoints, starts the server again
@@ -190,7 +193,7 @@ func (h *hurt) declare(t *testing.T, script string) {
 	h.insist(t, func() error {
 		_, err := h.server.Agents().Apply(t.Context(), connect.NewRequest(&agentv1.ApplyAgentRequest{IdempotencyKey: "agent", Agent: &agentv1.Agent{
 			ApiVersion: "agentic.cadre.dev/v1", Kind: "Agent", Metadata: &resourcev1.Metadata{Slug: "editor"},
-			Spec: &agentv1.AgentSpec{Instructions: "Edit step by step.", Model: "scripted:" + script, Tools: []string{"write", "edit"}},
+			Spec: &agentv1.AgentSpec{Instructions: "Edit step by step.", Model: "scripted:" + script, Tools: []string{"write", "edit", "shell"}},
 		}}))
 		return err
 	})
@@ -237,7 +240,7 @@ func (h *hurt) send(t *testing.T) string {
 	var execution string
 	h.insist(t, func() error {
 		res, err := h.server.Sessions().SendMessage(t.Context(), connect.NewRequest(&sessionv1.SendMessageRequest{
-			SessionId: h.session, Message: "Edit.", IdempotencyKey: "input",
+			SessionId: h.session, Message: "Edit.", IdempotencyKey: "input", Approve: agentexecutionv1.ApprovalMode_auto,
 		}))
 		if err == nil {
 			execution = res.Msg.GetExecution().GetMetadata().GetId()
@@ -278,11 +281,22 @@ func (h *hurt) idle(ctx context.Context) bool {
 	}
 	defer func() { _ = stream.Close() }()
 	for stream.Receive() {
-		if stream.Msg().GetEvent().GetSessionStatusChanged().GetPhase() == sessionv1.SessionPhase_idle.String() {
+		e := stream.Msg().GetEvent()
+		if e.GetSessionStatusChanged().GetPhase() == sessionv1.SessionPhase_idle.String() {
 			return true
+		}
+		if e.GetType() == "turn.waiting" {
+			h.goOn(ctx)
 		}
 	}
 	return false
+}
+
+// goOn lets a turn go on that waits because the outcome of its command is unknown.
+// One that goes on already, or a server that dies, answers an error: the next look
+// at the log shows which.
+func (h *hurt) goOn(ctx context.Context) {
+	_, _ = h.server.Sessions().Recover(ctx, connect.NewRequest(&sessionv1.RecoverRequest{Id: h.session}))
 }
 
 // judgeLog checks that the log has no gap, one end, and each call's outcome once.
@@ -299,7 +313,14 @@ func (h *hurt) judgeLog(t *testing.T, log []*eventv1.Event) {
 		switch e.GetType() {
 		case "agent.tool.completed":
 			done[e.GetAgentToolCompleted().GetCallId()]++
-		case "agent.tool.failed", "agent.tool.outcome_unknown":
+		case "agent.tool.outcome_unknown":
+			u := e.GetAgentToolOutcomeUnknown()
+			done[u.GetCallId()]++
+			h.unknown = true
+			if u.GetName() != "shell" {
+				t.Errorf("event %d: %v", e.GetSeq(), e)
+			}
+		case "agent.tool.failed":
 			t.Errorf("event %d: %v", e.GetSeq(), e)
 		}
 	}
@@ -312,12 +333,12 @@ func (h *hurt) judgeLog(t *testing.T, log []*eventv1.Event) {
 	if ends != 1 || count(log, "turn.completed") != 1 || count(log, "input.queued") != 1 {
 		t.Errorf("there are %d ends, %d turns completed and %d inputs, want one of each", ends, count(log, "turn.completed"), count(log, "input.queued"))
 	}
-	if len(done) != 3 {
-		t.Errorf("%d calls were completed, want 3", len(done))
+	if len(done) != 4 {
+		t.Errorf("%d calls have an outcome, want 4", len(done))
 	}
 	for id, n := range done {
 		if n != 1 {
-			t.Errorf("the call %s was completed %d times", id, n)
+			t.Errorf("the call %s has %d outcomes", id, n)
 		}
 	}
 }
@@ -328,6 +349,10 @@ func (h *hurt) judgeWork(t *testing.T, execution string) {
 	t.Helper()
 	if data, err := os.ReadFile(filepath.Join(h.folder, "book.txt")); err != nil || string(data) != "(1)!\n(2)!\n" {
 		t.Errorf("not every edit was made exactly once: %q (%v)", data, err)
+	}
+	data, err := os.ReadFile(filepath.Join(h.folder, "journal.txt"))
+	if got := string(data); got != "ran\n" && !(h.unknown && got == "") {
+		t.Errorf("the command wrote %q (%v), its outcome is unknown: %t", got, err, h.unknown)
 	}
 	res, err := h.server.Executions().List(t.Context(), connect.NewRequest(&resourcev1.ListRequest{}))
 	if err != nil {

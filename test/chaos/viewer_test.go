@@ -75,7 +75,9 @@ func (v *viewer) compare(t *testing.T, events []*eventv1.Event) {
 	if err := v.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	<-v.ended
+	if err := <-v.ended; err != nil {
+		t.Errorf("the viewer ended with %v: %s", err, &v.said)
+	}
 	if len(v.lines) != len(events) {
 		t.Errorf("the viewer saw %d events, the log has %d", len(v.lines), len(events))
 	}

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 )
 
 // filled makes a database of some pages in a folder and closes it.
@@ -100,17 +100,8 @@ func TestDamageIsFoundAndNamed(t *testing.T) {
 
 func TestInspectRefusesANewerSchema(t *testing.T) {
 	t.Parallel()
-	dir, path := filled(t)
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("INSERT INTO schema_version (version_id, is_applied) VALUES (999, 1)"); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	dir, _ := filled(t)
+	sqlitetest.FromTheFuture(t, dir, 999)
 	if _, err := sqlite.Inspect(t.Context(), dir); fault.ReasonOf(err) != "NEWER_SCHEMA" || !strings.Contains(err.Error(), "999") {
 		t.Errorf("it says %v", err)
 	}

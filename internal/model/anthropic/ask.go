@@ -1,0 +1,73 @@
+package anthropic
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"regexp"
+	"strings"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/cadre-dev/cadre/internal/model"
+)
+
+// tailWait is how long an answer that has ended waits for the end of its stream: what
+// comes behind the end is an error, and a server that keeps the connection is none.
+const tailWait = time.Second
+
+// claude is one model. Safe for concurrent use.
+type claude struct {
+	id, key  string
+	messages sdk.MessageService
+}
+
+// Ask sends a request, once.
+func (m *claude) Ask(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
+	return model.Stream(ctx, func(ctx context.Context, give func(model.Part) bool) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stream := m.messages.NewStreaming(model.OnSent(ctx, req.Sent), params(m.id, req))
+		defer stream.Close()
+		a := answer{give: give, open: map[int64]*block{}}
+		var tail *time.Timer
+		for stream.Next() {
+			if err := a.take(stream.Current()); err != nil {
+				return m.explain(err)
+			}
+			if a.over && tail == nil {
+				tail = time.AfterFunc(tailWait, cancel)
+				defer tail.Stop()
+			}
+		}
+		if a.over {
+			return a.end()
+		}
+		return m.explain(stream.Err())
+	})
+}
+
+// blocked is how the API words a refusal that it has no type for.
+var blocked = regexp.MustCompile(`(?i)blocked by (our )?content filter`)
+
+// explain makes the neutral error of what the SDK gives. The key stands in no error,
+// also when the other side repeats it. nil stays nil.
+func (m *claude) explain(err error) error {
+	var said *sdk.Error
+	if errors.As(err, &said) {
+		err = model.FromEvent([]byte(said.RawJSON()))
+	}
+	var e *model.Error
+	if !errors.As(err, &e) {
+		return err // the bytes were no stream
+	}
+	own := *e
+	if blocked.MatchString(own.Message) && (own.Category == model.BadRequest || own.Category == model.ServerError) {
+		own.Category = model.Refused
+	}
+	for _, s := range []*string{&own.Code, &own.Type, &own.Message} {
+		*s = strings.ReplaceAll(*s, m.key, "[key]")
+	}
+	return &own
+}
