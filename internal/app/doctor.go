@@ -155,8 +155,12 @@ func checkStore(ctx context.Context, dir string) (database, clock Finding) {
 // checkEngine looks into the files of an engine that does not run. They hold no
 // truth: what is wrong with them costs a rebuild.
 func checkEngine(dir string) Finding {
-	if err := standard.Engines()[0].Inspect(standard.EngineOptions{DataDir: dir, Env: os.Getenv}); err != nil {
+	detail, err := standard.Engines()[0].Inspect(standard.EngineOptions{DataDir: dir, Env: os.Getenv})
+	if f := (*fault.Fault)(nil); errors.As(err, &f) {
+		return Finding{"engine", false, f.Message, "correct the variable"}
+	}
+	if err != nil {
 		return Finding{"engine", false, err.Error(), "nothing needs to be done: the next start sets the files aside and makes them anew from the store, and no turn is lost"}
 	}
-	return Finding{"engine", true, "its files can be used", ""}
+	return Finding{"engine", true, detail, ""}
 }

@@ -90,9 +90,9 @@ func Artifacts() []artifact.Registration {
 type EngineDriver struct {
 	Name string
 	New  func(o EngineOptions) (engine.Engine, error)
-	// Inspect says what is wrong with what an engine that does not run keeps in the
-	// data folder; nil when nothing is.
-	Inspect func(o EngineOptions) error
+	// Inspect looks at what an engine that does not run keeps in the data folder and
+	// says what it is; the error says what is wrong with it.
+	Inspect func(o EngineOptions) (string, error)
 }
 
 // EngineOptions are what an engine may need. A driver reads its own variables.
@@ -116,15 +116,18 @@ func Engines() []EngineDriver {
 			return temporal.New(temporal.Options{
 				Dir: filepath.Join(o.DataDir, "engine"), Timing: o.Timing, Log: o.Log, External: external, Ledger: o.Ledger,
 			}), nil
-		}, Inspect: func(o EngineOptions) error {
+		}, Inspect: func(o EngineOptions) (string, error) {
 			external, err := temporal.ExternalFromEnv(o.Env)
-			if err != nil || external != nil {
-				return err
+			if err != nil {
+				return "", err
 			}
-			return temporal.Inspect(filepath.Join(o.DataDir, "engine"))
+			if external != nil {
+				return "a Temporal server at " + external.Address + ", which a running server asks for its health", nil
+			}
+			return "its files can be used", temporal.Inspect(filepath.Join(o.DataDir, "engine"))
 		}},
 		{Name: "memory", New: func(o EngineOptions) (engine.Engine, error) {
 			return memory.New(memory.Options{Timing: o.Timing, Log: o.Log}), nil
-		}, Inspect: func(EngineOptions) error { return nil }},
+		}, Inspect: func(EngineOptions) (string, error) { return "it keeps nothing", nil }},
 	}
 }

@@ -254,7 +254,9 @@ func TestANewerSchema(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	sqlitetest.FromTheFuture(t, s.Data, 999)
+	if err := sqlitetest.FromTheFuture(s.Data, 999); err != nil {
+		t.Fatal(err)
+	}
 	finds(t, s, "store", "v999")
 	refuses(t, s, "v999", "newer")
 }

@@ -88,6 +88,24 @@ func connect(to target, l *lines) (*connection, error) {
 	return &connection{client: c, lines: l, to: to, room: make(chan struct{}, wakesAtOnce)}, nil
 }
 
+// serving waits until the server takes calls: on a busy machine it says that it has
+// started a moment before it does.
+func (c *connection) serving(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	for {
+		_, err := c.client.CheckHealth(ctx, &client.CheckHealthRequest{})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("engine: the server does not take calls: %w", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
 // startWorker starts a worker that works for h.
 func (c *connection) startWorker(h *host) error {
 	options := workerOptions(c.lines)

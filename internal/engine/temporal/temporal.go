@@ -138,6 +138,9 @@ func (d *driver) begin(ctx context.Context, h engine.Handlers) error {
 		address: d.server.address(), namespace: namespace, queue: taskQueue, identity: id.New("boot"), headers: d.server.key,
 	}, d.server.lines)
 	if err == nil {
+		err = c.serving(ctx)
+	}
+	if err == nil {
 		err = c.startWorker(d.host)
 	}
 	if err != nil {

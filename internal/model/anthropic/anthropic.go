@@ -76,9 +76,9 @@ func baseURL(value string) (string, error) {
 		value = defaultBase
 	}
 	u, err := url.Parse(value)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return "", fault.New(fault.FailedPrecondition, "MODEL_BASE_URL_INVALID",
-			"%s is no address: write it as https://host or http://host:port, without /v1", baseVariable).With("variable", baseVariable)
+			"the variable %s does not hold a base URL: write for instance %s, without /v1", baseVariable, defaultBase).With("variable", baseVariable)
 	}
 	return strings.TrimSuffix(value, "/") + "/", nil
 }

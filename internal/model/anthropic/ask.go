@@ -15,7 +15,7 @@ import (
 
 // tailWait is how long an answer that has ended waits for the end of its stream: what
 // comes behind the end is an error, and a server that keeps the connection is none.
-const tailWait = time.Second
+const tailWait = 500 * time.Millisecond
 
 // claude is one model. Safe for concurrent use.
 type claude struct {

@@ -101,7 +101,9 @@ func TestDamageIsFoundAndNamed(t *testing.T) {
 func TestInspectRefusesANewerSchema(t *testing.T) {
 	t.Parallel()
 	dir, _ := filled(t)
-	sqlitetest.FromTheFuture(t, dir, 999)
+	if err := sqlitetest.FromTheFuture(dir, 999); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := sqlite.Inspect(t.Context(), dir); fault.ReasonOf(err) != "NEWER_SCHEMA" || !strings.Contains(err.Error(), "999") {
 		t.Errorf("it says %v", err)
 	}

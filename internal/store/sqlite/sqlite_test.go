@@ -71,7 +71,9 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	sqlitetest.FromTheFuture(t, dir, 999)
+	if err := sqlitetest.FromTheFuture(dir, 999); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := sqlite.Open(t.Context(), dir); !errors.Is(err, store.ErrNewerSchema) {
 		t.Fatalf("got %v, want the refusal of a newer schema", err)
 	}

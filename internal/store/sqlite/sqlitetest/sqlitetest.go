@@ -3,24 +3,19 @@ package sqlitetest
 
 import (
 	"database/sql"
+	"errors"
 	"path/filepath"
-	"testing"
 
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 )
 
 // FromTheFuture makes the database of a data folder, which no server holds, one of
 // a release whose schema has this version.
-func FromTheFuture(t testing.TB, dir string, version int) {
-	t.Helper()
+func FromTheFuture(dir string, version int) error {
 	db, err := sql.Open("sqlite", filepath.Join(dir, sqlite.FileName))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	if _, err := db.Exec("INSERT INTO schema_version (version_id, is_applied) VALUES (?, 1)", version); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.Exec("INSERT INTO schema_version (version_id, is_applied) VALUES (?, 1)", version)
+	return errors.Join(err, db.Close())
 }
