@@ -12,8 +12,8 @@ import (
 //   - produce runs when the iteration begins, unless ctx has ended;
 //   - its ctx ends when the iteration does, whoever ended it, so that the request is
 //     cancelled and its connection freed;
-//   - give hands a part over; it answers false when nobody listens any more, and
-//     produce then returns with whatever error;
+//   - give hands a part over; when nobody listens any more it ends produce's ctx and
+//     answers false, and produce then returns with whatever error;
 //   - an error becomes ctx's cause when ctx has ended, a *Error that says whether parts
 //     had come when it is one, and Malformed when it is neither;
 //   - a production that ends without Done and without an error is Malformed.
@@ -34,7 +34,9 @@ func Stream(ctx context.Context, produce func(ctx context.Context, give func(Par
 			}
 			started = started || p.Done == nil
 			done = done || p.Done != nil
-			left = !yield(p, nil)
+			if left = !yield(p, nil); left {
+				cancel() // a driver that waits for the wire wakes up
+			}
 			return !left
 		}
 		err := produce(inner, give)

@@ -26,8 +26,8 @@ func testText(t *testing.T, d Driver) {
 	if !proto.Equal(s.done.Usage, usage) {
 		t.Errorf("the usage is %v, want %v", s.done.Usage, usage)
 	}
-	if len(s.calls) > 0 || len(s.reasoning) > 0 {
-		t.Errorf("the answer also holds %v and %v", s.calls, s.reasoning)
+	if len(s.calls) > 0 || s.thought != "" {
+		t.Errorf("the answer also holds %v and %q", s.calls, s.thought)
 	}
 }
 
