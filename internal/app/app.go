@@ -261,6 +261,9 @@ func (a *App) firstStart(ctx context.Context) error {
 
 // takeOver starts the engine and continues what a predecessor left.
 func (a *App) takeOver(ctx context.Context) error {
+	if err := a.control.Inherit(ctx); err != nil {
+		return err
+	}
 	a.onClose("engine", a.engine.Stop)
 	if err := a.engine.Start(context.WithoutCancel(ctx), a.control); err != nil {
 		return err

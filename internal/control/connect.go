@@ -58,27 +58,15 @@ func (c *Control) welcome(ctx context.Context, id string) error {
 // adopt binds the ledger to the engine and fails the attempts of earlier processes
 // in it, so that their sessions peek again now and not after a heartbeat's timeout.
 func (c *Control) adopt(ctx context.Context, id string) error {
-	live, err := c.Store.LiveAttempts(ctx)
-	if err != nil {
-		return err
-	}
 	known, err := c.Store.EngineID(ctx)
 	if err != nil {
 		return err
 	}
-	left := 0
 	var refs []engine.ActivityRef
-	for _, a := range live {
-		if a.BootEpoch == c.BootEpoch {
-			continue
-		}
-		left++
+	for _, a := range c.left {
 		if a.Activity != "" && known == id {
 			refs = append(refs, engine.ActivityRef{Workflow: a.Workflow, Run: a.Run, Activity: a.Activity})
 		}
-	}
-	if left > 0 {
-		c.Log.InfoContext(ctx, "turns of the process before are taken over", "attempts", left)
 	}
 	if known != id {
 		if err := c.Store.SetEngineID(ctx, id); err != nil {

@@ -18,14 +18,16 @@ import (
 // rows is the part of a ledger that a welcome reads and writes.
 type rows struct {
 	store.Store
-	live []store.LiveAttempt
+	dead []store.LiveAttempt
 	open []store.Nudge
 
 	mu     sync.Mutex
 	engine string
 }
 
-func (r *rows) LiveAttempts(context.Context) ([]store.LiveAttempt, error) { return r.live, nil }
+func (r *rows) Disown(context.Context, string, time.Time) ([]store.LiveAttempt, error) {
+	return r.dead, nil
+}
 
 func (r *rows) EngineID(context.Context) (string, error) {
 	r.mu.Lock()
@@ -80,12 +82,12 @@ func welcomed(t *testing.T, e *recorder) (*Control, *rows) {
 	}
 	r := &rows{
 		engine: "eng_1",
-		live:   []store.LiveAttempt{attempt("mine", "1"), attempt("dead", "2"), attempt("dead", "")},
+		dead:   []store.LiveAttempt{attempt("dead", "2"), attempt("dead", "")},
 		open:   []store.Nudge{{Session: "a", Revision: 1}, {Session: "b", Revision: 2}},
 	}
 	e.refs, e.woken = make(chan []engine.ActivityRef, 10), make(chan string, 100)
 	c := New(Options{Store: r, Engine: e, BootEpoch: "mine", Now: time.Now, DispatchEvery: time.Hour, Log: slog.New(slog.DiscardHandler)})
-	if err := c.Start(t.Context()); err != nil {
+	if err := errors.Join(c.Inherit(t.Context()), c.Start(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	return c, r

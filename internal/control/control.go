@@ -45,9 +45,10 @@ type Options struct {
 type Control struct {
 	Options
 	wakes   chan store.Nudge
-	reached chan struct{} // holds at most one: the engine was reached
-	memory  atomic.Value  // string: the id of the engine that was reached last
-	silent  atomic.Bool   // the last wake did not reach the engine
+	reached chan struct{}       // holds at most one: the engine was reached
+	memory  atomic.Value        // string: the id of the engine that was reached last
+	silent  atomic.Bool         // the last wake did not reach the engine
+	left    []store.LiveAttempt // what a dead predecessor owned
 	running sync.WaitGroup
 	stop    context.CancelFunc
 }
@@ -61,6 +62,21 @@ func New(o Options) *Control {
 }
 
 var _ engine.Handlers = (*Control)(nil)
+
+// Inherit takes the turns that a dead predecessor owned from it: nobody owns them
+// until an attempt of this process claims them. Call it before the engine starts, once
+// and with proof that the predecessor is gone with all that it started.
+func (c *Control) Inherit(ctx context.Context) error {
+	left, err := c.Store.Disown(ctx, c.BootEpoch, c.Now())
+	if err != nil {
+		return err
+	}
+	c.left = left
+	if len(left) > 0 {
+		c.Log.InfoContext(ctx, "turns of the process before are taken over", "attempts", len(left))
+	}
+	return nil
+}
 
 // Start begins to dispatch and, as often as the engine is reached, takes over what
 // a dead predecessor left there and nudges everything that is open. The caller must

@@ -63,6 +63,9 @@ func start(t *testing.T, dir string, m play) *process {
 		Store: s, Models: m, Tools: func(string) (tool.Tool, bool) { return nil, false }, Events: p.events, Clock: time.Now, SlogTurns: log,
 	}})
 	p.control = control.New(control.Options{Store: s, Engine: p.engine, Runner: p.runner, BootEpoch: boot, Now: time.Now, Log: log, DispatchEvery: 200 * time.Millisecond})
+	if err := p.control.Inherit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := p.engine.Start(t.Context(), p.control); err != nil {
 		t.Fatal(err)
 	}

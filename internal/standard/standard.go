@@ -18,6 +18,10 @@ import (
 	"github.com/cadre-dev/cadre/internal/kind/organization"
 	"github.com/cadre-dev/cadre/internal/kind/session"
 	"github.com/cadre-dev/cadre/internal/model"
+	"github.com/cadre-dev/cadre/internal/model/anthropic"
+	"github.com/cadre-dev/cadre/internal/model/gemini"
+	"github.com/cadre-dev/cadre/internal/model/openai"
+	"github.com/cadre-dev/cadre/internal/model/openai/chat"
 	"github.com/cadre-dev/cadre/internal/model/scripted"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -58,6 +62,10 @@ func Tools() []tool.Registration {
 func Models() []model.Registration {
 	return []model.Registration{
 		{Name: "scripted", Open: func() (model.Provider, error) { return scripted.New(), nil }},
+		openai.Registration,
+		chat.Registration,
+		anthropic.Registration,
+		gemini.Registration,
 	}
 }
 

@@ -78,6 +78,10 @@ type Ledger interface {
 	// Stale lists sessions whose outbox row is older than before, or whose timer is
 	// due at now.
 	Stale(ctx context.Context, before, now time.Time, limit int) ([]Nudge, error)
+	// Disown closes as lost every attempt that a process other than boot claimed, and
+	// gives its execution to the next claim. The caller has proof that those processes
+	// are gone with all that they started. It answers the attempts.
+	Disown(ctx context.Context, boot string, now time.Time) ([]LiveAttempt, error)
 	// LiveAttempts lists attempts that were claimed and neither settled nor released.
 	LiveAttempts(ctx context.Context) ([]LiveAttempt, error)
 	// PutArtifact records an artifact's row and its event in a running turn.

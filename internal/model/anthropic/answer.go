@@ -149,13 +149,26 @@ func (a *answer) close(index int64) error {
 	return nil
 }
 
-// say hands a part over.
+// say hands a part over. The SDK lets bytes through that are no UTF-8; a history
+// cannot hold them.
 func (a *answer) say(p model.Part) error {
+	p.Text = valid(p.Text)
+	if r := p.Reasoning; r != nil {
+		r.Text = valid(r.GetText())
+	}
+	if c := p.ToolCall; c != nil {
+		c.Id, c.Name, c.Arguments = valid(c.GetId()), valid(c.GetName()), valid(c.GetArguments())
+	}
+	if d := p.Done; d != nil {
+		d.ResponseID, d.FinishReason = valid(d.ResponseID), valid(d.FinishReason)
+	}
 	if !a.give(p) {
 		return errLeft
 	}
 	return nil
 }
+
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // finishes are the neutral words of stop reasons; another one passes through.
 var finishes = map[string]string{

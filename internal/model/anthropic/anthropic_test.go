@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -95,8 +96,8 @@ func TestOpenNamesTheVariable(t *testing.T) {
 			t.Errorf("%s: the key stands in %v", name, err)
 		}
 	}
-	if print, err := anthropic.New(env(nil)).Fingerprint(t.Context(), "claude-x"); print != "" || err != nil {
-		t.Errorf("the fingerprint is %q, %v", print, err)
+	if sum, err := anthropic.New(env(nil)).Fingerprint(t.Context(), "claude-x"); sum != "" || err != nil {
+		t.Errorf("the fingerprint is %q, %v", sum, err)
 	}
 }
 
@@ -254,5 +255,44 @@ func TestWholeBlocks(t *testing.T) {
 	want := `Hm.|{"type":"thinking","thinking":"Hm.","signature":"s"}|Hi.|t n {"a":1}`
 	if strings.Join(got, "|") != want {
 		t.Errorf("the parts are %s, want %s", strings.Join(got, "|"), want)
+	}
+}
+
+// TestValidText: what is no UTF-8 does not get into the history.
+func TestValidText(t *testing.T) {
+	t.Parallel()
+	broken := func(name, data string) []byte {
+		return []byte("event: " + name + "\ndata: {\"type\":\"" + name + "\"," + strings.ReplaceAll(data, "~", "\xff") + "}\n\n")
+	}
+	base, _ := server(t, stream(
+		broken("message_start", `"message":{"id":"m~"}`),
+		broken("content_block_start", `"index":0,"content_block":{"type":"text","text":"a~"}`),
+		broken("content_block_stop", `"index":0`),
+		broken("content_block_start", `"index":1,"content_block":{"type":"tool_use","id":"i~","name":"n~"}`),
+		broken("content_block_delta", `"index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a\":\"~\"}"}`),
+		broken("content_block_stop", `"index":1`),
+		broken("content_block_start", `"index":2,"content_block":{"type":"thinking","thinking":"t~","signature":"s~"}`),
+		broken("content_block_stop", `"index":2`),
+		broken("content_block_start", `"index":3,"content_block":{"type":"tool_use","id":"i","name":"n","input":{"a":"~"}}`),
+		broken("content_block_stop", `"index":3`),
+		broken("message_delta", `"delta":{"stop_reason":"z~"}`),
+		broken("message_stop", `"a":1`),
+	))
+	n := 0
+	for p, err := range open(t, base, "x").Ask(t.Context(), hello()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		r, c, d := p.Reasoning, p.ToolCall, p.Done
+		if d == nil {
+			d = &model.Done{}
+		}
+		if all := p.Text + r.GetText() + string(r.GetPrivate()) + c.GetId() + c.GetName() + c.GetArguments() + d.FinishReason + d.ResponseID; all == "" || !utf8.ValidString(all) {
+			t.Errorf("%q in %+v", all, p)
+		}
+	}
+	if n != 6 {
+		t.Errorf("%d parts came, want 6", n)
 	}
 }

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"reflect"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
@@ -44,11 +45,30 @@ func format(schema json.RawMessage) sdk.JSONOutputFormatParam {
 	data, err := json.Marshal(struct {
 		Type   string          `json:"type"`
 		Schema json.RawMessage `json:"schema"`
-	}{"json_schema", schema})
+	}{"json_schema", accepted(schema)})
 	if err != nil {
 		data = []byte(`{"type":"json_schema","schema":false}`) // no JSON: the API says what it thinks of it
 	}
 	return param.Override[sdk.JSONOutputFormatParam](json.RawMessage(data))
+}
+
+// accepted is a schema as the API takes it. Objects get closed, and what it cannot hold
+// an answer to, such as a least length, becomes part of a description. A schema that is
+// so already, or that cannot be read, keeps its bytes and so the order of its fields.
+func accepted(schema json.RawMessage) json.RawMessage {
+	var before map[string]any
+	if json.Unmarshal(schema, &before) != nil {
+		return schema
+	}
+	after, _ := sdk.BetaJSONSchemaOutputFormat(before).Schema.(map[string]any)
+	if len(after) == 0 || reflect.DeepEqual(before, after) {
+		return schema
+	}
+	data, err := json.Marshal(after)
+	if err != nil {
+		return schema
+	}
+	return data
 }
 
 // mark tells the provider up to where its cache is worth filling: behind the

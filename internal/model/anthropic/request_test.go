@@ -148,3 +148,19 @@ func TestMarkOnTools(t *testing.T) {
 		t.Errorf("the marks stand at other places: %s", body)
 	}
 }
+
+// TestSchema: the answer's schema as the API takes it.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"required":["z"],"additionalProperties":false}`: `{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"required":["z"],"additionalProperties":false}`,
+		`{"type":"object","properties":{"a":{"type":"string","minLength":2}}}`:                                                        `{"additionalProperties":false,"properties":{"a":{"description":"{minLength: 2}","type":"string"}},"type":"object"}`,
+		`{"type":"object","properties":{"a":{"type":["string","null"]}},"additionalProperties":false}`:                                `{"type":"object","properties":{"a":{"type":["string","null"]}},"additionalProperties":false}`,
+	} {
+		req := hello()
+		req.Schema = json.RawMessage(in)
+		if body := sent(t, "claude-x", req); !strings.Contains(body, `"output_config":{"format":{"type":"json_schema","schema":`+want+`}}`) {
+			t.Errorf("%s is sent in %s, want %s", in, body, want)
+		}
+	}
+}

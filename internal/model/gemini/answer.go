@@ -95,7 +95,7 @@ func (a *answer) part(p part) error {
 func (a *answer) call(p part) error {
 	args := "{}"
 	if len(p.Call.Args) > 0 && string(p.Call.Args) != "null" {
-		args = string(p.Call.Args)
+		args = strings.ToValidUTF8(string(p.Call.Args), "\uFFFD")
 	}
 	a.calls++
 	a.seal.add(sealed{Kind: callKind, NoID: p.Call.ID == "", Signature: p.Signature})

@@ -63,7 +63,7 @@ func read(e *events, a *answer, cancel context.CancelFunc) error {
 		case err != nil && a.over:
 			return a.end()
 		case errors.Is(err, io.EOF):
-			return nil // without an end: model.Stream says so
+			return e.failure() // nil has no end either: model.Stream says so
 		case err != nil:
 			return err
 		}

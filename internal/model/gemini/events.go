@@ -3,6 +3,7 @@ package gemini
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 
@@ -12,10 +13,14 @@ import (
 // largestEvent bounds, in bytes, one event of a stream.
 const largestEvent = 32 << 20
 
+// largestStray bounds, in bytes, what is kept of a stream that is no event.
+const largestStray = 64 << 10
+
 // events reads server-sent events.
 type events struct {
-	r    *bufio.Reader
-	data []byte
+	r     *bufio.Reader
+	data  []byte
+	stray []byte // lines that are no event's: the API may put a bare error into a stream
 }
 
 func newEvents(r io.Reader) *events { return &events{r: bufio.NewReaderSize(r, 16<<10)} }
@@ -28,6 +33,7 @@ func (e *events) next() ([]byte, error) {
 	for {
 		line, err := e.line()
 		if err != nil {
+			e.astray(line)
 			return nil, err
 		}
 		switch name, value, _ := bytes.Cut(line, []byte(":")); {
@@ -39,11 +45,21 @@ func (e *events) next() ([]byte, error) {
 			if len(e.data) > largestEvent {
 				return nil, tooLarge()
 			}
+		default:
+			e.astray(line)
 		}
 	}
 }
 
-// line gives a line without its end.
+// astray keeps a line that looks like a piece of JSON.
+func (e *events) astray(line []byte) {
+	name, _, _ := bytes.Cut(line, []byte(":"))
+	if bytes.ContainsAny(name, "{}[]\"") && len(e.stray)+len(line) < largestStray {
+		e.stray = append(append(e.stray, line...), '\n')
+	}
+}
+
+// line gives a line without its end; with an error it is what came of one.
 func (e *events) line() ([]byte, error) {
 	line, err := e.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -58,9 +74,24 @@ func (e *events) line() ([]byte, error) {
 		}
 	}
 	if err != nil {
-		return nil, err
+		return line, err
 	}
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+}
+
+// failure is the bare error that the stream held; nil when it held none.
+func (e *events) failure() error {
+	var list []chunk
+	if json.Unmarshal(e.stray, &list) != nil {
+		list = make([]chunk, 1)
+		if json.Unmarshal(e.stray, &list[0]) != nil {
+			return nil
+		}
+	}
+	if len(list) == 0 || len(list[0].Error) == 0 {
+		return nil
+	}
+	return model.FromEvent(e.stray)
 }
 
 func tooLarge() error {

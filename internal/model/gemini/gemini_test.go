@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -110,8 +111,8 @@ func TestOpenNamesWhatIsMissing(t *testing.T) {
 			t.Errorf("%s: the key stands in %v", name, err)
 		}
 	}
-	if print, err := gemini.New(env(nil)).Fingerprint(t.Context(), "x"); print != "" || err != nil {
-		t.Errorf("the fingerprint is %q, %v", print, err)
+	if sum, err := gemini.New(env(nil)).Fingerprint(t.Context(), "x"); sum != "" || err != nil {
+		t.Errorf("the fingerprint is %q, %v", sum, err)
 	}
 }
 
@@ -194,9 +195,42 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, e, one.want)
 		}
 	}
-	s := serve(t, stream([]byte("data: "+fmt.Sprintf(hint, "1.5s")+"\n\n")))
-	if e := fails(t, open(t, s.base, "x")); e.Category != model.RateLimited || e.Wait() != 1500*time.Millisecond {
-		t.Errorf("inside the stream: %+v", e)
+	text := frame(chunkOf(object{"text": "half"}))
+	for name, body := range map[string]string{
+		"an event": "data: " + fmt.Sprintf(hint, "1.5s") + "\n\n",
+		"bare":     strings.ReplaceAll(fmt.Sprintf(hint, "1.5s"), ",", ",\n  ") + "\n",
+		"a list":   "[" + fmt.Sprintf(hint, "1.5s") + "\n]",
+	} {
+		s := serve(t, stream(text, []byte(body)))
+		if e := fails(t, open(t, s.base, "x")); e.Category != model.RateLimited || e.Wait() != 1500*time.Millisecond || !e.Started {
+			t.Errorf("inside the stream, %s: %+v", name, e)
+		}
+	}
+	for _, body := range []string{"[]", "{}", "{\"error\":", "[1]"} {
+		s := serve(t, stream(text, []byte(body)))
+		if e := fails(t, open(t, s.base, "x")); e.Category != model.Malformed {
+			t.Errorf("behind half an answer comes %s: %+v", body, e)
+		}
+	}
+}
+
+// TestValidText: what is no UTF-8 does not get into the history.
+func TestValidText(t *testing.T) {
+	t.Parallel()
+	s := serve(t, stream([]byte("data: {\"responseId\":\"r\xff\",\"candidates\":[{\"finishReason\":\"z\xff\",\"content\":{\"parts\":["+
+		"{\"text\":\"a\xff\"},{\"text\":\"t\xff\",\"thought\":true,\"thoughtSignature\":\"s\xff\"},{\"functionCall\":{\"id\":\"i\xff\",\"name\":\"n\xff\",\"args\":{\"a\":\"\xff\"}}}]}}]}\n\n")))
+	parts, err := ask(t.Context(), open(t, s.base, "x"), hello())
+	if err != nil || len(parts) != 5 {
+		t.Fatalf("%+v, %v", parts, err)
+	}
+	for _, p := range parts {
+		r, c, d := p.Reasoning, p.ToolCall, p.Done
+		if d == nil {
+			d = &model.Done{}
+		}
+		if all := p.Text + r.GetText() + string(r.GetPrivate()) + c.GetId() + c.GetName() + c.GetArguments() + d.FinishReason + d.ResponseID; all == "" || !utf8.ValidString(all) {
+			t.Errorf("%q in %+v", all, p)
+		}
 	}
 }
 

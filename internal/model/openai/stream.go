@@ -54,9 +54,9 @@ type reader struct {
 }
 
 // event reads one event. Types that nobody knows are passed over.
-func (r *reader) event(e responses.ResponseStreamEventUnion) (ended bool, err error) {
+func (r *reader) event(e responses.ResponseStreamEventUnion) (sdk.Progress, error) {
 	if r.done != nil {
-		return true, r.behind(e.Type)
+		return sdk.Ended, r.behind(e.Type)
 	}
 	switch e.Type {
 	case "response.output_item.added":
@@ -71,7 +71,7 @@ func (r *reader) event(e responses.ResponseStreamEventUnion) (ended bool, err er
 			r.text(e, e.Text) // whole, without pieces before it
 		}
 	case "response.refusal.done":
-		return false, &model.Error{Category: model.Refused, Code: "refusal", Message: model.Bounded(e.Refusal)}
+		return sdk.Going, &model.Error{Category: model.Refused, Code: "refusal", Message: model.Bounded(e.Refusal)}
 	case "response.reasoning_summary_part.added":
 		if e.SummaryIndex > 0 {
 			r.thought("\n\n")
@@ -81,11 +81,11 @@ func (r *reader) event(e responses.ResponseStreamEventUnion) (ended bool, err er
 	case "response.output_item.done":
 		r.item(e)
 	case "response.completed", "response.incomplete", "response.failed":
-		return true, r.end(e.Response)
+		return sdk.Ended, r.end(e.Response)
 	case "error":
-		return false, model.FromEvent([]byte(e.RawJSON()))
+		return sdk.Going, model.FromEvent([]byte(e.RawJSON()))
 	}
-	return false, nil
+	return sdk.Going, nil
 }
 
 func (r *reader) text(e responses.ResponseStreamEventUnion, text string) {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
@@ -140,6 +141,45 @@ func (t *txn) reopen(x *execution, waitedFor string, r store.RecoverRequest) err
 		return err
 	}
 	return t.wake(x.session, r.Now)
+}
+
+// Disown closes the attempts of processes that are gone.
+func (s *Store) Disown(ctx context.Context, boot string, now time.Time) ([]store.LiveAttempt, error) {
+	live, err := s.LiveAttempts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live = slices.DeleteFunc(live, func(a store.LiveAttempt) bool { return a.BootEpoch == boot })
+	if len(live) == 0 {
+		return nil, nil
+	}
+	return live, s.writer.do(ctx, "disown", func(t *txn) error {
+		for _, a := range live {
+			if err := t.disown(a, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (t *txn) disown(a store.LiveAttempt, now time.Time) error {
+	x, err := t.execution(a.Execution)
+	if err != nil {
+		return err
+	}
+	if x.attempt != a.Attempt || x.state != "running" {
+		return nil // it was closed meanwhile
+	}
+	if err := t.closeAttempt(a.Attempt, "lost", now); err != nil {
+		return err
+	}
+	if !x.cancelled { // a cancelled one waits for its settlement
+		if err := t.requeue(x); err != nil {
+			return err
+		}
+	}
+	return t.wake(x.session, now)
 }
 
 // requeue gives an execution to the next claim: nobody owns it until then.

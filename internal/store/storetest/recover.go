@@ -184,3 +184,43 @@ func recoversFailures(t *testing.T, open Open) {
 		t.Errorf("the recovery of nothing gave %v", err)
 	}
 }
+
+// disowns: what a dead process owned is claimed by the next one without further
+// proof, and nothing says running meanwhile.
+func disowns(t *testing.T, open Open) {
+	s := setup(t, open)
+	ctx := t.Context()
+	dead, cancelled, mine := s.claimed("one"), s.claimed("two"), s.claimed("three")
+	_, err := s.RequestCancel(ctx, store.CancelRequest{Session: cancelled.Session, Now: epoch})
+	s.must(err)
+	if left, err := s.Disown(ctx, "boot_1", epoch); err != nil || len(left) != 0 {
+		t.Errorf("a process disowns itself of %v (%v)", left, err)
+	}
+	s.must(s.Settle(ctx, mine.Fence, completed()))
+	left, err := s.Disown(ctx, "boot_2", epoch)
+	s.must(err)
+	if len(left) != 2 {
+		t.Errorf("the dead process owned %v, want two attempts", left)
+	}
+	if st := s.status(dead.Execution); st.GetPhase() != agentexecutionv1.ExecutionPhase_queued {
+		t.Errorf("nobody owns the execution, and it is %s", st.GetPhase())
+	}
+	if err := s.Append(ctx, dead.Fence, delta("late")); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("the dead process writes: %v", err)
+	}
+	claim := claimOf(dead.Session, dead.Execution, "")
+	claim.BootEpoch = "boot_2"
+	again, err := s.Claim(ctx, claim)
+	s.must(err)
+	log := s.log(dead.Session)
+	if got := log[len(log)-1].GetTurnRecoveryRequested().GetReason(); again.Generation != 2 || again.Redispatches != 0 || got != "attempt_lost" {
+		t.Errorf("the next claim is %+v, for the reason %q", again, got)
+	}
+	if w := s.work(cancelled.Session, epoch); w.State != store.WorkInterrupt || w.Attempt.Attempt != "" {
+		t.Errorf("of the cancelled one the peek found %+v", w)
+	}
+	s.must(s.SettleInterrupted(ctx, cancelled.Session, cancelled.Execution, epoch))
+	if live, err := s.LiveAttempts(ctx); err != nil || len(live) != 1 {
+		t.Errorf("alive are %v (%v)", live, err)
+	}
+}

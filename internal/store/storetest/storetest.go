@@ -44,6 +44,7 @@ func Run(t *testing.T, open Open) {
 		{"log", logs},
 		{"wake-ups", wakeUps},
 		{"timers", timers},
+		{"the end of a process", disowns},
 		{"recovery of a wait", recoversWaits},
 		{"recovery of a failure", recoversFailures},
 		{"deletion", deletion},

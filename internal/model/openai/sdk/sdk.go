@@ -60,39 +60,41 @@ func Value(env func(string) string, variable string) string {
 // is read to its end leaves a connection that the next request can use.
 const behindEnd = 250 * time.Millisecond
 
-// Read hands each event of a stream to event, which tells whether the terminal
-// event has come. It reads on a little behind that one, so that event can judge
-// what comes there; when the stream then neither goes on nor ends, it is left. The
-// error is event's, or what broke the stream; after the terminal event nothing does.
-func Read[T any](cancel context.CancelFunc, s *ssestream.Stream[T], event func(T) (ended bool, err error)) error {
+// Progress is how far a stream has come.
+type Progress int
+
+// The stages of a stream.
+const (
+	Going Progress = iota
+	Whole          // the answer is whole; figures about it may follow
+	Ended          // nothing that counts follows
+)
+
+// Read hands each event of a stream to event, which tells how far it has come. It
+// reads on a little behind the end, so that event can judge what comes there; when
+// the stream then neither goes on nor ends, it is left. The error is event's, an
+// error that the provider reports, or what broke the stream before it was whole.
+func Read[T any](cancel context.CancelFunc, s *ssestream.Stream[T], event func(T) (Progress, error)) error {
 	defer s.Close()
-	over := false
-	var leave *time.Timer
+	at := Going
 	for s.Next() {
-		ended, err := event(s.Current())
+		now, err := event(s.Current())
 		if err != nil {
 			return err
 		}
-		if ended && !over {
-			over = true
-			leave = time.AfterFunc(behindEnd, cancel)
+		if now == Ended && at != Ended {
+			leave := time.AfterFunc(behindEnd, cancel)
 			defer leave.Stop()
 		}
+		at = max(at, now)
 	}
-	if over {
-		return nil
-	}
-	return failure(s.Err())
-}
-
-// failure turns what the SDK reports into a *model.Error where it is not one yet. An
-// error that it found inside the stream is the provider's; all else that it stumbles
-// over is malformed, and model.Stream says so.
-func failure(err error) error {
-	if inside := (*ssestream.StreamError)(nil); errors.As(err, &inside) {
+	if inside := (*ssestream.StreamError)(nil); errors.As(s.Err(), &inside) {
 		return model.FromEvent(inside.Event.Data)
 	}
-	return err
+	if at != Going {
+		return nil
+	}
+	return s.Err() // model.Stream makes malformed what is no *model.Error
 }
 
 // Object reads a JSON object for the SDK's fields that are maps; what stands inside
