@@ -14,6 +14,9 @@ type Command struct {
 	Session   string // whose process it is: it ends with its session at the latest
 	Execution string // the turn that started it: a cancel of that turn ends it
 	Line      string
+	// Background commands can be found by Process, for a while also after their end.
+	// Others are forgotten with it.
+	Background bool
 }
 
 // Process is a command with everything that it started: one tree, which ends as

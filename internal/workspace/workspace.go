@@ -69,8 +69,9 @@ type Workspace interface {
 	// Start runs a command. ErrNoCommands where none can be run, ErrTooMany when the
 	// session has too many that run.
 	Start(ctx context.Context, c Command) (Process, error)
-	// Process finds a command that the session started, also one that ended, until it
-	// is forgotten for newer ones or because the server was started anew. ErrNoProcess.
+	// Process finds a background command that the session started, also one that ended,
+	// until it is forgotten for newer ones or because the server was started anew.
+	// ErrNoProcess.
 	Process(session, id string) (Process, error)
 	// Close releases the folder. Processes go on.
 	Close() error

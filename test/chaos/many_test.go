@@ -250,7 +250,7 @@ func (c *crowd) judge(t *testing.T) {
 	}
 }
 
-// awake waits until somebody works on most of the turns.
+// awake waits until somebody works on many of the turns.
 func (c *crowd) awake(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(allTime); ; <-time.NewTimer(20 * time.Millisecond).C {
@@ -260,7 +260,7 @@ func (c *crowd) awake(t *testing.T) {
 				busy++
 			}
 		}
-		if busy > inFlight/2 {
+		if busy > inFlight/4 {
 			return
 		}
 		if time.Now().After(end) {

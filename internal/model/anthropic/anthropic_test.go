@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 
@@ -294,5 +295,44 @@ func TestValidText(t *testing.T) {
 	}
 	if n != 6 {
 		t.Errorf("%d parts came, want 6", n)
+	}
+}
+
+// TestOneRequest: nothing is sent twice, whatever fails, and no redirect is followed.
+func TestOneRequest(t *testing.T) {
+	t.Parallel()
+	for name, play := range map[string]func(http.ResponseWriter){
+		"500": func(w http.ResponseWriter) { w.Header().Set("X-Should-Retry", "true"); w.WriteHeader(500) },
+		"429": func(w http.ResponseWriter) { w.Header().Set("Retry-After", "0"); w.WriteHeader(429) },
+		"302": func(w http.ResponseWriter) { w.Header().Set("Location", "/"); w.WriteHeader(302) },
+		"cut": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+	} {
+		var n atomic.Int32
+		base, _ := server(t, func(w http.ResponseWriter) { n.Add(1); play(w) })
+		if _, err := ask(t.Context(), open(t, base, "x"), hello()); err == nil {
+			t.Errorf("%s: there is no error", name)
+		}
+		if n.Load() != 1 {
+			t.Errorf("%s: %d requests came, want 1", name, n.Load())
+		}
+	}
+}
+
+// TestSeals: what is kept of thoughts, with the signature that came in pieces.
+func TestSeals(t *testing.T) {
+	t.Parallel()
+	base, _ := server(t, whole(modeltest.Answer{Reasoning: "<Hm>", Finish: "stop"}))
+	var got []string
+	for p, err := range open(t, base, "x").Ask(t.Context(), hello()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if private := p.Reasoning.GetPrivate(); private != nil {
+			got = append(got, string(private))
+		}
+	}
+	want := `{"type":"thinking","thinking":"\u003cHm\u003e","signature":"c2lnbmVk+/=="} {"type":"redacted_thinking","data":"b3BhcXVl"}`
+	if strings.Join(got, " ") != want {
+		t.Errorf("the seals are %s, want %s", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -246,5 +247,23 @@ func TestBehindEnd(t *testing.T) {
 	s = serve(t, stream(ended("STOP"), frame(chunkOf(object{"functionCall": object{"name": "f"}}))))
 	if e := fails(t, open(t, s.base, "x")); e.Category != model.Malformed {
 		t.Errorf("a call behind the end: %+v", e)
+	}
+}
+
+// TestOneRequest: nothing is sent twice, whatever fails, and no redirect is followed.
+func TestOneRequest(t *testing.T) {
+	t.Parallel()
+	for name, play := range map[string]func(http.ResponseWriter){
+		"500": func(w http.ResponseWriter) { w.Header().Set("X-Should-Retry", "true"); w.WriteHeader(500) },
+		"429": func(w http.ResponseWriter) { w.Header().Set("Retry-After", "0"); w.WriteHeader(429) },
+		"302": func(w http.ResponseWriter) { w.Header().Set("Location", "/"); w.WriteHeader(302) },
+		"cut": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+	} {
+		var n atomic.Int32
+		s := serve(t, func(w http.ResponseWriter) { n.Add(1); play(w) })
+		fails(t, open(t, s.base, "x"))
+		if n.Load() != 1 {
+			t.Errorf("%s: %d requests came, want 1", name, n.Load())
+		}
 	}
 }

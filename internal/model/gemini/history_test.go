@@ -106,13 +106,14 @@ func TestSignaturesInPlace(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the contents are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	a.Provider = "another"
+	if body := sent(t, "gemini-3-flash", model.Request{History: history}); strings.Contains(body, "dHg=") || !strings.Contains(body, `"text":"Grüße. Signed. More."`) {
+		t.Errorf("another's answer goes back as %s", body)
+	}
+	a.Provider = "gemini"
 	a.Parts = append(a.Parts, textPart("added")) // the seal does not fit any more
 	if body := sent(t, "gemini-3-flash", model.Request{History: history}); strings.Contains(body, "dGg=") || !strings.Contains(body, `"added"`) || !strings.Contains(body, `"id":"named_one"`) {
 		t.Errorf("an answer that does not fit its seal goes back as %s", body)
-	}
-	a.Provider = "another"
-	if body := sent(t, "gemini-3-flash", model.Request{History: history}); strings.Contains(body, "dHg=") {
-		t.Errorf("another's seal is sent: %s", body)
 	}
 }
 

@@ -164,7 +164,7 @@ func (r *reader) end(res responses.Response) error {
 
 // finish is why the answer ended; what is not known passes through.
 func (r *reader) finish(res responses.Response) string {
-	switch reason := string(res.IncompleteDetails.Reason); {
+	switch reason := res.IncompleteDetails.Reason; {
 	case res.Status == "incomplete" && reason == "max_output_tokens":
 		return "length"
 	case res.Status == "incomplete" && reason != "":

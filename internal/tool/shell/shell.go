@@ -121,7 +121,7 @@ func (s shell) Run(ctx context.Context, env tool.Env, call tool.Call) (tool.Resu
 		return kill(ctx, env, args.Kill)
 	}
 	p, err := env.Workspace.Start(ctx, workspace.Command{
-		ID: name(env.Session, call.ID), Session: env.Session, Execution: env.Execution, Line: args.Command,
+		ID: name(env.Session, call.ID), Session: env.Session, Execution: env.Execution, Line: args.Command, Background: args.Back,
 	})
 	if err != nil {
 		return tool.Refused(ctx, env.Workspace, "the command", err)

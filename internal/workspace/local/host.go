@@ -16,8 +16,8 @@ import (
 const (
 	// mostRunning bounds how many processes of one session run at once.
 	mostRunning = 16
-	// mostKept bounds how many ended ones a session's later calls can still read.
-	mostKept = 32
+	// mostKept bounds how many ended ones, of all sessions, can still be read.
+	mostKept = 64
 )
 
 // Host opens workspaces of this machine in which commands can be run. It keeps
@@ -27,6 +27,7 @@ type Host struct {
 
 	mu       sync.Mutex
 	sessions map[string][]*process // in the order of their start
+	ended    []*process            // background ones that can still be read, in the order of their end
 }
 
 // NewHost makes a Host over process trees. The caller closes the forest.
@@ -65,6 +66,7 @@ func (h *Host) Forget(ctx context.Context, session string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.sessions, session)
+	h.ended = slices.DeleteFunc(h.ended, func(p *process) bool { return p.command.Session == session })
 	return err
 }
 
@@ -109,20 +111,36 @@ func (h *Host) start(c workspace.Command, dir string) (*process, error) {
 	}
 	failpoint.Hit("spawn.after")
 	p.tree = tree
-	h.sessions[c.Session] = append(forget(all, mostKept-1), p)
+	h.sessions[c.Session] = append(all, p)
+	go func() {
+		<-tree.Done()
+		h.keep(p)
+	}()
 	return p, nil
 }
 
-// forget drops the oldest ended processes until at most keep of all are left.
-func forget(all []*process, keep int) []*process {
-	surplus := len(all) - keep
-	return slices.DeleteFunc(all, func(p *process) bool {
-		if surplus > 0 && p.ended() {
-			surplus--
-			return true
+// keep forgets a command that has ended, and of those in the background the one
+// that ended first when there are too many.
+func (h *Host) keep(p *process) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p.command.Background {
+		h.ended = append(h.ended, p)
+		if len(h.ended) <= mostKept {
+			return
 		}
-		return false
-	})
+		p, h.ended = h.ended[0], h.ended[1:]
+	}
+	h.drop(p)
+}
+
+func (h *Host) drop(p *process) {
+	rest := slices.DeleteFunc(slices.Clone(h.sessions[p.command.Session]), func(q *process) bool { return q == p })
+	if len(rest) == 0 {
+		delete(h.sessions, p.command.Session)
+		return
+	}
+	h.sessions[p.command.Session] = rest
 }
 
 // Process finds a command that the session started.

@@ -54,7 +54,7 @@ func TestAHostEndsByOwner(t *testing.T) {
 	defer func() { _ = w.Close() }()
 	var all []workspace.Process
 	for _, owner := range [][2]string{{"ses_1", "aex_1"}, {"ses_1", "aex_2"}, {"ses_2", "aex_3"}} {
-		p, err := w.Start(t.Context(), workspace.Command{ID: "p" + owner[1], Session: owner[0], Execution: owner[1], Line: "sleep 1000"})
+		p, err := w.Start(t.Context(), workspace.Command{ID: "p" + owner[1], Session: owner[0], Execution: owner[1], Line: "sleep 1000", Background: true})
 		if err != nil {
 			t.Fatal(err)
 		}

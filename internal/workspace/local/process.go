@@ -113,7 +113,9 @@ func (o *output) since(from int64) workspace.Output {
 		out.Gap, out.Lost = len(out.Text), begin-from
 		from = begin
 	}
-	ordered := append(append([]byte{}, o.tail[o.start:]...), o.tail[:o.start]...)
-	out.Text = append(out.Text, ordered[from-begin:]...)
+	skip := int(from - begin)
+	older, newer := o.tail[o.start:], o.tail[:o.start]
+	out.Text = append(out.Text, older[min(skip, len(older)):]...)
+	out.Text = append(out.Text, newer[max(0, skip-len(older)):]...)
 	return out
 }

@@ -43,7 +43,7 @@ const patience = 30 * time.Second
 // start runs a line as a process of a session.
 func (f fixture) start(t *testing.T, id, line string) workspace.Process {
 	t.Helper()
-	p, err := f.ws.Start(t.Context(), workspace.Command{ID: id, Session: f.dir, Execution: "aex_1", Line: line})
+	p, err := f.ws.Start(t.Context(), workspace.Command{ID: id, Session: f.dir, Execution: "aex_1", Line: line, Background: true})
 	if err != nil {
 		t.Fatalf("Start(%s): %v", line, err)
 	}
@@ -242,6 +242,19 @@ func testFind(t *testing.T, f fixture) {
 	}
 	if _, err := f.ws.Process("another session", "p"); !errors.Is(err, workspace.ErrNoProcess) {
 		t.Errorf("another session finds it: %v", err)
+	}
+	fore, err := f.ws.Start(t.Context(), workspace.Command{ID: "f", Session: f.dir, Line: "true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended(t, fore)
+	for end := time.Now().Add(patience); ; <-time.NewTimer(5 * time.Millisecond).C {
+		if _, err := f.ws.Process(f.dir, "f"); errors.Is(err, workspace.ErrNoProcess) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("a command of the foreground is kept after its end")
+		}
 	}
 }
 

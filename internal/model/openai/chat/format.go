@@ -28,7 +28,7 @@ type message struct {
 	Content          *string           `json:"content,omitempty"`
 	ToolCallID       string            `json:"tool_call_id,omitempty"`
 	ToolCalls        []toolCall        `json:"tool_calls,omitempty"`
-	ReasoningContent string            `json:"reasoning_content,omitempty"`
+	ReasoningContent *string           `json:"reasoning_content,omitempty"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
 }
 

@@ -27,7 +27,7 @@ type quirks struct {
 	newMaxTokens   bool   // it takes max_completion_tokens, not max_tokens
 	noUsageOption  bool   // it refuses stream_options, or tells the usage unasked
 	developerRole  string // the role of what Cadre says to the model
-	echoThoughts   bool   // it wants its reasoning_content back
+	echoThoughts   bool   // it wants its reasoning_content back, and refuses a call without the field
 	echoDetails    bool   // it wants its reasoning_details back
 	nineLetterIDs  bool   // ids of calls are nine letters or digits
 	jsonObjectOnly bool   // it holds an answer to JSON, not to a schema

@@ -91,24 +91,27 @@ type seal struct {
 }
 
 // echo adds the fields by which the host that made an answer gets its thoughts back.
+// A host that wants them as text wants the field beside every call, also when there
+// was no thought, or another made it.
 func (h host) echo(m *messagev1.AssistantMessage, out *message) {
-	if m.GetProvider() != provider {
-		return
-	}
-	thought := ""
+	thought, mine := "", false
 	for _, p := range m.GetParts() {
 		r := p.GetReasoning()
 		thought += r.GetText()
 		var s seal
-		if len(r.GetPrivate()) == 0 || json.Unmarshal(r.GetPrivate(), &s) != nil || s.Host != h.name {
+		if m.GetProvider() != provider || len(r.GetPrivate()) == 0 || json.Unmarshal(r.GetPrivate(), &s) != nil || s.Host != h.name {
 			continue
 		}
-		if h.quirks.echoThoughts {
-			out.ReasoningContent = thought
-		}
+		mine = true
 		if h.quirks.echoDetails {
 			out.ReasoningDetails = s.Details
 		}
+	}
+	if !mine {
+		thought = ""
+	}
+	if h.quirks.echoThoughts && (mine || len(out.ToolCalls) > 0) {
+		out.ReasoningContent = &thought
 	}
 }
 

@@ -13,19 +13,19 @@ import (
 
 // dialect is what the test knows of a host, beside hosts.go.
 type dialect struct {
-	keyVariable, baseVariable, path string
-	developer                       string // role of a developer message
-	maxField                        string
-	usageOption                     bool
-	requestID                       bool
-	nineLetters                     bool
-	jsonObject                      bool
-	thoughts                        string // field of readable thoughts
-	back                            string // field in which thoughts go back
-	calls                           string // indexed, whole, or bare: without an index
-	usageInFinish                   bool
-	alwaysStop                      bool // says stop although it calls tools
-	numbers                         bool // codes of events are statuses
+	keyVariable, baseVariable string
+	developer                 string // role of a developer message
+	maxField                  string
+	usageOption               bool
+	requestID                 bool
+	nineLetters               bool
+	jsonObject                bool
+	thoughts                  string // field of readable thoughts
+	back                      string // field in which thoughts go back
+	calls                     string // indexed, whole, or bare: without an index
+	usageInFinish             bool
+	alwaysStop                bool // says stop although it calls tools
+	numbers                   bool // codes of events are statuses
 }
 
 var dialects = map[string]dialect{

@@ -53,7 +53,7 @@ type wireMessage struct {
 	Content          *string           `json:"content"`
 	ToolCallID       string            `json:"tool_call_id"`
 	ToolCalls        []wireCall        `json:"tool_calls"`
-	ReasoningContent string            `json:"reasoning_content"`
+	ReasoningContent *string           `json:"reasoning_content"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 }
 
@@ -152,7 +152,7 @@ func (d dialect) format(f *wireFormat, out *modeltest.Question) error {
 
 // message reads one message; it has the fields of its role and no others.
 func (d dialect) message(m wireMessage) (*messagev1.Item, error) {
-	bare := m.ToolCallID == "" && len(m.ToolCalls) == 0 && m.ReasoningContent == "" && len(m.ReasoningDetails) == 0
+	bare := m.ToolCallID == "" && len(m.ToolCalls) == 0 && m.ReasoningContent == nil && len(m.ReasoningDetails) == 0
 	switch {
 	case m.Role == "assistant" && m.ToolCallID == "" && (m.Content != nil || len(m.ToolCalls) > 0):
 		return d.answered(m)
@@ -172,7 +172,10 @@ func (d dialect) message(m wireMessage) (*messagev1.Item, error) {
 func (d dialect) answered(m wireMessage) (*messagev1.Item, error) {
 	a := &messagev1.AssistantMessage{}
 	switch {
-	case m.ReasoningContent != "" && d.back == "reasoning_content":
+	case d.back == "reasoning_content" && len(m.ToolCalls) > 0 && m.ReasoningContent == nil:
+		return nil, fmt.Errorf("a call comes without the thought before it: %+v", m)
+	case d.back == "reasoning_content" && m.ReasoningContent != nil && *m.ReasoningContent == "": // beside a call that nothing was thought for
+	case m.ReasoningContent != nil && d.back == "reasoning_content":
 		a.Parts = append(a.Parts, &messagev1.AssistantPart{Part: &messagev1.AssistantPart_Reasoning{Reasoning: &messagev1.Reasoning{Private: []byte(`{"host":"deepseek"}`)}}})
 	case len(m.ReasoningDetails) > 0 && d.back == "reasoning_details":
 		data, err := json.Marshal(seal{Host: "openrouter", Details: m.ReasoningDetails})
@@ -180,7 +183,7 @@ func (d dialect) answered(m wireMessage) (*messagev1.Item, error) {
 			return nil, err
 		}
 		a.Parts = append(a.Parts, &messagev1.AssistantPart{Part: &messagev1.AssistantPart_Reasoning{Reasoning: &messagev1.Reasoning{Private: data}}})
-	case m.ReasoningContent != "" || len(m.ReasoningDetails) > 0:
+	case m.ReasoningContent != nil || len(m.ReasoningDetails) > 0:
 		return nil, fmt.Errorf("thoughts go to a host that does not want them: %+v", m)
 	}
 	if m.Content != nil {
