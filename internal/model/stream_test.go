@@ -112,6 +112,9 @@ func TestHTTPClient(t *testing.T) {
 		case "/big":
 			w.WriteHeader(http.StatusBadGateway)
 			_, _ = io.Copy(w, io.LimitReader(endless{}, 1<<30)) // ends when the client goes
+		case "/echo":
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = fmt.Fprintf(w, `{"error":"no such key: %s, %s"}`, r.Header.Get("Authorization"), r.Header.Get("X-Api-Key"))
 		default:
 			_, _ = io.WriteString(w, "fine")
 		}
@@ -127,7 +130,8 @@ func TestHTTPClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("X-Stainless-Os", "secret")
-		req.Header.Set("Authorization", "Bearer k")
+		req.Header.Set("Authorization", "Bearer sentinel-1")
+		req.Header.Set("X-Api-Key", "sentinel-2")
 		res, err := client.Do(req)
 		if sent != 1 {
 			t.Errorf("%s: sent was called %d times", path, sent)
@@ -139,14 +143,14 @@ func TestHTTPClient(t *testing.T) {
 		data, err := io.ReadAll(res.Body)
 		return string(data), err
 	}
-	if text, err := get("/ok"); text != "fine" || err != nil || got.Get("X-Stainless-Os") != "" || got.Get("User-Agent") != "cadre" || got.Get("Authorization") != "Bearer k" {
+	if text, err := get("/ok"); text != "fine" || err != nil || got.Get("X-Stainless-Os") != "" || got.Get("User-Agent") != "cadre" || got.Get("Authorization") != "Bearer sentinel-1" || got.Get("Accept-Encoding") != "" {
 		t.Errorf("a request gives %q, %v; its headers were %v", text, err, got)
 	}
-	for path, status := range map[string]int{"/moved": 307, "/big": 502} {
+	for path, status := range map[string]int{"/moved": 307, "/big": 502, "/echo": 401} {
 		_, err := get(path)
 		var e *model.Error
-		if !errors.As(err, &e) || e.Status != status || len(e.Message) > model.MessageLimit {
-			t.Errorf("%s gives %v, want the status %d", path, err, status)
+		if !errors.As(err, &e) || e.Status != status || len(e.Message) > model.MessageLimit || strings.Contains(err.Error(), "sentinel") {
+			t.Errorf("%s gives %v, want the status %d and no key", path, err, status)
 		}
 	}
 	if ctx := t.Context(); model.OnSent(ctx, nil) != ctx {

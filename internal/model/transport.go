@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -14,17 +15,23 @@ import (
 // errorBodyLimit bounds, in bytes, what is read of a response that is an error.
 const errorBodyLimit = 64 << 10
 
+// shortestKey is the least length, in bytes, of what is taken for a key: what is
+// shorter may stand in any text.
+const shortestKey = 8
+
 // HTTPClient makes the client that providers hand to their SDK, or use
 // themselves. It follows no redirect, since a key must not travel to where
 // somebody else points. What fails in it is a *Error already: a response that is
 // not 2xx as FromResponse reads it, a connection that is refused or cut as Network,
 // at any moment up to the end of a body. An SDK wraps such an error; errors.As
-// finds it. It sends no header that tells of this machine.
+// finds it. The key that a request was sent with is in no such error. It sends no
+// header that tells of this machine.
 //
 // It has no time limit of its own: contexts end requests.
 func HTTPClient() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 32
+	t.DisableCompression = true // a compressed stream comes in blocks, not in words
 	return &http.Client{
 		Transport:     transport{t},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -65,7 +72,20 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	defer res.Body.Close()
 	words, _ := io.ReadAll(io.LimitReader(res.Body, errorBodyLimit)) // what came is enough
-	return nil, FromResponse(res.StatusCode, res.Header, words, time.Now())
+	return nil, FromResponse(res.StatusCode, res.Header, withoutKeys(words, req.Header), time.Now())
+}
+
+// withoutKeys takes out of an error's words the keys that the request was sent with,
+// since some servers repeat them.
+func withoutKeys(words []byte, header http.Header) []byte {
+	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"} {
+		for _, value := range header[name] {
+			if key := strings.TrimPrefix(value, "Bearer "); len(key) >= shortestKey {
+				words = bytes.ReplaceAll(words, []byte(key), []byte("[key]"))
+			}
+		}
+	}
+	return words
 }
 
 // CloseIdleConnections frees what waits for the next request.

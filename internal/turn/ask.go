@@ -187,7 +187,7 @@ func (t *turn) respond(ctx context.Context, number int32, a *answer) error {
 		return err
 	}
 	t.history = append(t.history, a.item)
-	t.pending = pending
+	t.pending, t.open = pending, nil
 	return nil
 }
 

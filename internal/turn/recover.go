@@ -47,6 +47,27 @@ func (t *turn) resume(ctx context.Context, c *call) (w work, decided bool, err e
 	return done(outcome{unknown: true}), true, nil
 }
 
+// settleFiles finds out what became of file changes that the end of the turn
+// interrupted, so that the log tells it. What it cannot tell stays unknown.
+func (t *turn) settleFiles(ctx context.Context) {
+	for _, c := range t.openCalls() {
+		if c.recorded || !c.Started || c.Mutation == nil {
+			continue
+		}
+		o := outcome{result: tool.Fail("This change was not made: the turn ended before.")}
+		w, decided, err := t.resume(ctx, c)
+		if err == nil && decided {
+			o, err = w.run(ctx)
+		}
+		if err == nil && !o.unknown {
+			_, err = t.record(ctx, []*call{c}, []outcome{o})
+		}
+		if err != nil {
+			t.fx.Log().WarnContext(ctx, "what became of a file's change is not known", "execution", t.claim.Execution, "call", c.id(), "error", err)
+		}
+	}
+}
+
 // commit makes a prepared file change. A file that somebody else changed
 // meanwhile is a result that the model can act on.
 func commit(ctx context.Context, m *tool.Mutation) (outcome, error) {
@@ -54,7 +75,10 @@ func commit(ctx context.Context, m *tool.Mutation) (outcome, error) {
 	if errors.Is(err, workspace.ErrChanged) {
 		return outcome{result: tool.Result{IsError: true, Text: fmt.Sprintf("%s changed while this edit was prepared and was left as it is. Read it again.", m.Path)}}, nil
 	}
-	return outcome{result: m.Result}, err
+	if err != nil {
+		return outcome{}, err // whether it was made, the file tells
+	}
+	return outcome{result: m.Result}, nil
 }
 
 // guard keeps a faulty tool from taking the process with it.

@@ -66,6 +66,7 @@ func (t *turn) settleCancelled(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
+	t.settleFiles(ctx)
 	return t.settle(ctx, store.Settlement{
 		Phase: agentexecutionv1.ExecutionPhase_cancelled,
 		Events: func(sum store.Totals) []*eventv1.Event {
@@ -76,6 +77,7 @@ func (t *turn) settleCancelled(ctx context.Context) error {
 
 func (t *turn) settleFailed(ctx context.Context, err error) error {
 	failure := Classify(err)
+	t.settleFiles(ctx)
 	t.fx.Log().WarnContext(ctx, "turn failed", "execution", t.claim.Execution, "code", failure.GetCode(), "error", err)
 	return t.settle(ctx, store.Settlement{
 		Phase: agentexecutionv1.ExecutionPhase_failed, Error: failure,

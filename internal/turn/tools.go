@@ -11,6 +11,7 @@ import (
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	ledgerv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/ledger/v1"
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/tool"
 )
@@ -18,7 +19,8 @@ import (
 // call is one tool call on its way to a result.
 type call struct {
 	store.PendingTool
-	tool tool.Tool // nil when the agent has none of that name
+	tool     tool.Tool // nil when the agent has none of that name
+	recorded bool      // its outcome is
 }
 
 func (c *call) id() string { return c.Call.GetId() }
@@ -41,10 +43,7 @@ type outcome struct {
 // when all of them only read, otherwise one after the other.
 func (t *turn) runTools(ctx context.Context) (step, error) {
 	t.tooled = true
-	calls := make([]*call, len(t.pending))
-	for i, p := range t.pending {
-		calls[i] = &call{PendingTool: p, tool: t.tools[p.Call.GetName()]}
-	}
+	calls := t.openCalls()
 	batches := [][]*call{calls}
 	if !allRead(calls) {
 		batches = slices.Collect(slices.Chunk(calls, 1))
@@ -58,8 +57,19 @@ func (t *turn) runTools(ctx context.Context) (step, error) {
 			return t.waitForPerson, nil
 		}
 	}
-	t.pending = nil
+	t.pending, t.open = nil, nil
 	return t.decide, nil
+}
+
+// openCalls are the calls of the newest answer that have no outcome yet.
+func (t *turn) openCalls() []*call {
+	if t.open == nil {
+		t.open = make([]*call, len(t.pending))
+		for i, p := range t.pending {
+			t.open[i] = &call{PendingTool: p, tool: t.tools[p.Call.GetName()]}
+		}
+	}
+	return t.open
 }
 
 func allRead(calls []*call) bool {
@@ -86,6 +96,11 @@ func (t *turn) runBatch(ctx context.Context, batch []*call) (unknown bool, err e
 	if len(starts) > 0 {
 		if err := t.fx.Ledger().StartTools(ctx, t.claim.Fence, starts); err != nil {
 			return false, err
+		}
+		for i, c := range batch {
+			if s := works[i].start; s != nil {
+				c.Started, c.Class, c.Mutation = true, s.Class, s.Mutation
+			}
 		}
 	}
 	outcomes, err := t.runAll(ctx, works)
@@ -227,20 +242,55 @@ func (t *turn) record(ctx context.Context, batch []*call, outcomes []outcome) (u
 		}
 		finishes = append(finishes, store.ToolFinish{CallID: c.id(), Event: t.finished(c, o, text, artifactID), Item: resultItem(c, text, o.result.IsError, artifactID)})
 	}
-	return false, t.finishAll(ctx, finishes)
+	if err := t.finishAll(ctx, finishes); err != nil {
+		return false, err
+	}
+	for _, c := range batch {
+		c.recorded = true
+	}
+	return false, nil
 }
 
 func (t *turn) finishAll(ctx context.Context, finishes []store.ToolFinish) error {
 	if len(finishes) == 0 {
 		return nil
 	}
-	if err := t.fx.Ledger().FinishTools(ctx, t.claim.Fence, finishes); err != nil {
+	if err := t.persist(ctx, finishes); err != nil {
 		return err
 	}
 	for _, f := range finishes {
 		t.history = append(t.history, f.Item)
 	}
 	return nil
+}
+
+// Waits between tries to record outcomes in a store that fails, for instance
+// because its disk is full: what is known now would be unknown to the next attempt.
+const (
+	firstPersist   = 200 * time.Millisecond
+	longestPersist = 2 * time.Second
+)
+
+// persist records outcomes, and tries again for a while when the store fails.
+func (t *turn) persist(ctx context.Context, finishes []store.ToolFinish) error {
+	err := t.fx.Ledger().FinishTools(ctx, t.claim.Fence, finishes)
+	end := time.NewTimer(t.opt.Patience)
+	defer end.Stop()
+	for wait := firstPersist; err != nil && isOurs(err); wait = min(2*wait, longestPersist) {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-end.C:
+			return err
+		case <-time.After(wait):
+		}
+		if again := t.fx.Ledger().FinishTools(ctx, t.claim.Fence, finishes); fault.ReasonOf(again) == "TOOL_CALL_CLOSED" {
+			return nil // the try before had reached the disk
+		} else {
+			err = again
+		}
+	}
+	return err
 }
 
 // recordUnknown notes that nobody knows a call's outcome, for the settlement to

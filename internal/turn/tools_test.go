@@ -2,13 +2,18 @@ package turn_test
 
 import (
 	"context"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/tool"
+	"github.com/cadre-dev/cadre/internal/turn"
 )
 
 // storeDown is what a store says that cannot write.
 var storeDown = fault.New(fault.Unavailable, "STORE_WRITE_FAILED", "the store cannot write").Retry()
+
+// impatient turns do not wait for a store that fails.
+var impatient = turn.Options{Patience: time.Nanosecond}
 
 // fixed is a read-only tool with one result.
 type fixed struct{ name, text string }

@@ -69,6 +69,7 @@ type Options struct {
 	ContentIdle time.Duration // silence of a model's content that ends its stream. Default 10 min
 	InlineBytes int           // largest result that goes into history whole. Default 64 KiB
 	Parallel    int           // read-only calls that run at once. Default 8
+	Patience    time.Duration // how long outcomes are tried to be recorded while the store fails. Default 1 min
 }
 
 func (o Options) withDefaults() Options {
@@ -86,6 +87,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Parallel == 0 {
 		o.Parallel = 8
+	}
+	if o.Patience == 0 {
+		o.Patience = time.Minute
 	}
 	return o
 }
@@ -106,10 +110,11 @@ type turn struct {
 	folder  workspace.Workspace // opened by the first tool that needs it
 	history []*messagev1.Item
 	pending []store.PendingTool
-	unknown *call // whose outcome nobody knows; the turn is about to wait for a person
-	calls   int32 // dispatches that were made, settled or not
-	tooled  bool  // a tool ran in this execution
-	spoke   bool  // the answer that streams now, or did last, began
+	open    []*call // calls made of pending, nil until they are
+	unknown *call   // whose outcome nobody knows; the turn is about to wait for a person
+	calls   int32   // dispatches that were made, settled or not
+	tooled  bool    // a tool ran in this execution
+	spoke   bool    // the answer that streams now, or did last, began
 	ended   bool
 }
 

@@ -197,7 +197,7 @@ func TestAFileEditThatHappenedIsNotMadeAgain(t *testing.T) {
 			w.accept("edit it")
 			first := w.claim("")
 			crash := &crashing{Store: w.store, at: "finish"}
-			if err := turn.Run(t.Context(), &crashingWorld{w, crash}, first, turn.Options{}); err == nil {
+			if err := turn.Run(t.Context(), &crashingWorld{w, crash}, first, impatient); err == nil {
 				t.Fatal("the attempt did not crash")
 			}
 			if err := os.WriteFile(file, []byte(tc.content), 0o644); err != nil {

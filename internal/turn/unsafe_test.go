@@ -79,7 +79,7 @@ func TestAnUnsafeCallIsNeverRunAgainByItself(t *testing.T) {
 	w := riskyWorld(t, r, agentexecutionv1.ApprovalMode_auto)
 	w.accept("go")
 	first := w.claim("")
-	if err := turn.Run(t.Context(), &crashingWorld{w, &crashing{Store: w.store, at: "finish"}}, first, turn.Options{}); err == nil {
+	if err := turn.Run(t.Context(), &crashingWorld{w, &crashing{Store: w.store, at: "finish"}}, first, impatient); err == nil {
 		t.Fatal("the attempt did not crash")
 	}
 	if err := turn.Run(t.Context(), w, w.claim(first.Attempt), turn.Options{}); err != nil {

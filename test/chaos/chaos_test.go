@@ -63,6 +63,23 @@ func chance(t *testing.T) (kills int, random *rand.Rand) {
 // 3 and 4.
 func TestKillsAtRandomInstants(t *testing.T) {
 	t.Parallel()
+	sum := hunt(t, func(s *built.Server) error { return s.Kill() })
+	if sum.interrupted != 0 {
+		t.Errorf("%d commands were told to be interrupted by servers that could tell nothing", sum.interrupted)
+	}
+}
+
+// The same with servers that stop in order: nothing is unknown then.
+func TestStopsInsteadOfKills(t *testing.T) {
+	t.Parallel()
+	if sum := hunt(t, func(s *built.Server) error { return s.Stop() }); sum.unknown != 0 {
+		t.Errorf("the outcome of %d commands is unknown after orderly stops", sum.unknown)
+	}
+}
+
+// hunt ends the server at random instants of turns, one turn after the other.
+func hunt(t *testing.T, end func(*built.Server) error) tally {
+	t.Helper()
 	kills, random := chance(t)
 	server := built.Start(t, filepath.Join(t.TempDir(), "data"))
 	var sum tally
@@ -73,7 +90,7 @@ func TestKillsAtRandomInstants(t *testing.T) {
 		viewer := j.view(t)
 		boots := []time.Time{server.Ready}
 		for done < kills && j.wait(t, random) {
-			if err := server.Kill(); err != nil {
+			if err := end(server); err != nil {
 				t.Fatal(err)
 			}
 			done++
@@ -85,12 +102,14 @@ func TestKillsAtRandomInstants(t *testing.T) {
 		recoveries(t, events, boots)
 		one := j.judge(t, events)
 		viewer.compare(t, events)
-		sum.edits, sum.commands, sum.unknown = sum.edits+one.edits, sum.commands+one.commands, sum.unknown+one.unknown
+		sum = tally{sum.edits + one.edits, sum.commands + one.commands, sum.unknown + one.unknown, sum.interrupted + one.interrupted}
 	}
-	t.Logf("%d kills in %d turns: %d edits, %d commands, %d of them with an unknown outcome", kills, turns, sum.edits, sum.commands, sum.unknown)
+	t.Logf("%d ends in %d turns: %d edits, %d commands, %d of them with an unknown outcome and %d interrupted",
+		kills, turns, sum.edits, sum.commands, sum.unknown, sum.interrupted)
 	if turns*4 > kills*3 && kills >= 4 {
-		t.Errorf("there was too little traffic: %d kills over %d turns", kills, turns)
+		t.Errorf("there was too little traffic: %d ends over %d turns", kills, turns)
 	}
+	return sum
 }
 
 // sharp are the events right after which something is half done.

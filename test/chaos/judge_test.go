@@ -53,7 +53,7 @@ func recoveries(t *testing.T, events []*eventv1.Event, boots []time.Time) {
 }
 
 // tally is what a judged turn came to.
-type tally struct{ edits, commands, unknown int }
+type tally struct{ edits, commands, unknown, interrupted int }
 
 // judge checks what the turn left: in the log, in the folder, in the ledger.
 func (j *job) judge(t *testing.T, events []*eventv1.Event) tally {
@@ -81,14 +81,15 @@ func (j *job) judge(t *testing.T, events []*eventv1.Event) tally {
 
 // calls is what the log says of the turn's calls, by call.
 type calls struct {
-	requested map[string]string // the arguments
-	completed map[string]int
-	unknown   map[string]int
+	requested   map[string]string // the arguments
+	completed   map[string]int
+	unknown     map[string]int
+	interrupted map[string]int // commands that a server ended when it stopped in order
 }
 
 func (j *job) judgeLog(t *testing.T, events []*eventv1.Event) tally {
 	t.Helper()
-	c := calls{map[string]string{}, map[string]int{}, map[string]int{}}
+	c := calls{map[string]string{}, map[string]int{}, map[string]int{}, map[string]int{}}
 	ends, generation := 0, int64(0)
 	for i, e := range events {
 		if want := int64(i + 1); e.GetSeq() != want || e.GetTreeSeq() != want {
@@ -135,7 +136,11 @@ func (c *calls) note(t *testing.T, e *eventv1.Event) {
 			t.Errorf("event %d: the outcome of a file's change is unknown: %v", e.GetSeq(), u)
 		}
 	case "agent.tool.failed":
-		t.Errorf("event %d: %v", e.GetSeq(), e)
+		f := e.GetAgentToolFailed()
+		c.interrupted[f.GetCallId()]++
+		if f.GetName() != "shell" || !strings.Contains(f.GetResult(), "[interrupted: ") {
+			t.Errorf("event %d: %v", e.GetSeq(), e)
+		}
 	}
 }
 
@@ -150,10 +155,10 @@ func (j *job) judgeCalls(t *testing.T, c calls) tally {
 	if len(c.requested) != j.calls() {
 		t.Errorf("%d calls were asked for, want %d", len(c.requested), j.calls())
 	}
-	sum := tally{unknown: len(c.unknown)}
+	sum := tally{unknown: len(c.unknown), interrupted: len(c.interrupted)}
 	for id, arguments := range c.requested {
-		if c.completed[id]+c.unknown[id] != 1 {
-			t.Errorf("the call %s completed %d times and was unknown %d times: %s", id, c.completed[id], c.unknown[id], arguments)
+		if c.completed[id]+c.unknown[id]+c.interrupted[id] != 1 {
+			t.Errorf("the call %s completed %d times, was unknown %d times, and interrupted %d times: %s", id, c.completed[id], c.unknown[id], c.interrupted[id], arguments)
 		}
 		if !strings.Contains(arguments, "journal.txt") {
 			sum.edits++

@@ -83,7 +83,12 @@ func (e *embedded) start(ctx context.Context, options []temporal.ServerOption) e
 	done := make(chan error, 1)
 	go func() {
 		err := errors.New("engine: the server gave itself up")
-		defer func() { done <- err }()
+		defer func() {
+			if p := recover(); p != nil { // giving itself up inside a once of its own makes it panic
+				err = fmt.Errorf("engine: the server gave itself up: %v", p)
+			}
+			done <- err
+		}()
 		if e.server, err = temporal.NewServer(options...); err == nil {
 			err = e.server.Start()
 		}

@@ -151,10 +151,19 @@ func (d *driver) begin(ctx context.Context, h engine.Handlers) error {
 	return nil
 }
 
+// portTries is how often other ports are chosen when another program was faster to
+// bind one of them.
+const portTries = 5
+
 // startServer sets the files aside and tries once more when the server does not
 // start over them.
 func (d *driver) startServer(ctx context.Context) (err error) {
-	d.server, err = startEmbedded(ctx, d.folder, own())
+	for range portTries {
+		d.server, err = startEmbedded(ctx, d.folder, own())
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
 	if err == nil || ctx.Err() != nil || errors.Is(err, syscall.EADDRINUSE) {
 		return err
 	}

@@ -1,11 +1,11 @@
 package anthropic
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/respjson"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/model"
@@ -15,6 +15,7 @@ import (
 type answer struct {
 	give  func(model.Part) bool
 	open  map[int64]*block // by index
+	held  []model.Part     // calls that may have been cut
 	done  model.Done
 	usage counts
 	over  bool // message_stop came
@@ -129,14 +130,7 @@ func (a *answer) close(index int64) error {
 	s := seal{Type: b.kind}
 	switch b.kind {
 	case "tool_use":
-		args := b.text.String()
-		if args == "" {
-			args = b.whole
-		}
-		if args == "" {
-			args = "{}"
-		}
-		return a.say(model.Part{ToolCall: &messagev1.ToolCall{Id: b.id, Name: b.name, Arguments: args}})
+		return a.call(b)
 	case thinkingType:
 		text := b.text.String()
 		s.Thinking, s.Signature = &text, b.signature
@@ -145,6 +139,40 @@ func (a *answer) close(index int64) error {
 	}
 	if private := s.sealed(); private != nil {
 		return a.say(model.Part{Reasoning: &messagev1.Reasoning{Private: private}})
+	}
+	return nil
+}
+
+// call gives a call. One that may have been cut, since its arguments are no JSON or did
+// not come at all, waits with those behind it for the reason why the model stopped.
+func (a *answer) call(b *block) error {
+	args := b.text.String()
+	maybeCut := !json.Valid([]byte(args))
+	if args == "" {
+		args = b.whole
+	}
+	if args == "" {
+		args = "{}"
+	}
+	p := model.Part{ToolCall: &messagev1.ToolCall{Id: b.id, Name: b.name, Arguments: args}}
+	if maybeCut || len(a.held) > 0 {
+		a.held = append(a.held, p)
+		return nil
+	}
+	return a.say(p)
+}
+
+// release gives the calls that waited, unless the answer was cut in them.
+func (a *answer) release(cut bool) error {
+	held := a.held
+	a.held = nil
+	for _, p := range held {
+		if cut {
+			return nil
+		}
+		if err := a.say(p); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -190,10 +218,11 @@ func (a *answer) stopped(d sdk.MessageStreamEventUnionDelta) error {
 	if neutral, ok := finishes[reason]; ok {
 		reason = neutral
 	}
-	if reason != "" {
-		a.done.FinishReason = bounded(reason, model.LabelLimit)
+	if reason == "" {
+		return nil
 	}
-	return nil
+	a.done.FinishReason = bounded(reason, model.LabelLimit)
+	return a.release(reason == "length")
 }
 
 func bounded(s string, most int) string {
@@ -207,43 +236,4 @@ func bounded(s string, most int) string {
 func (a *answer) end() error {
 	a.done.Usage = a.usage.neutral()
 	return a.say(model.Part{Done: &a.done})
-}
-
-// counts are the tokens that the events told; the later figure is the whole one.
-type counts struct {
-	told                                    bool
-	input, created, cached, output, thought int64
-}
-
-func (c *counts) start(u sdk.Usage) {
-	c.set(&c.input, u.JSON.InputTokens, u.InputTokens)
-	c.set(&c.created, u.JSON.CacheCreationInputTokens, u.CacheCreationInputTokens)
-	c.set(&c.cached, u.JSON.CacheReadInputTokens, u.CacheReadInputTokens)
-	c.set(&c.output, u.JSON.OutputTokens, u.OutputTokens)
-}
-
-func (c *counts) delta(u sdk.MessageDeltaUsage) {
-	c.set(&c.input, u.JSON.InputTokens, u.InputTokens)
-	c.set(&c.created, u.JSON.CacheCreationInputTokens, u.CacheCreationInputTokens)
-	c.set(&c.cached, u.JSON.CacheReadInputTokens, u.CacheReadInputTokens)
-	c.set(&c.output, u.JSON.OutputTokens, u.OutputTokens)
-	c.set(&c.thought, u.OutputTokensDetails.JSON.ThinkingTokens, u.OutputTokensDetails.ThinkingTokens)
-}
-
-func (c *counts) set(to *int64, field respjson.Field, n int64) {
-	if field.Valid() {
-		*to, c.told = n, true
-	}
-}
-
-// neutral is the usage; nil when nothing was told. The API counts cached tokens, and
-// those that fill its cache, beside the others; here the input is all of them.
-func (c *counts) neutral() *messagev1.Usage {
-	if !c.told {
-		return nil
-	}
-	return &messagev1.Usage{
-		InputTokens: c.input + c.created + c.cached, OutputTokens: c.output,
-		CachedInputTokens: c.cached, ReasoningTokens: c.thought,
-	}
 }

@@ -336,3 +336,45 @@ func TestSeals(t *testing.T) {
 		t.Errorf("the seals are %s, want %s", got, want)
 	}
 }
+
+// TestCutCalls: an answer that ran out of tokens in a call does not have that call; one
+// that ended by itself has them all, in order.
+func TestCutCalls(t *testing.T) {
+	t.Parallel()
+	play := func(reason string, last ...string) func(http.ResponseWriter) {
+		frames := [][]byte{frame("message_start", map[string]any{"type": "message_start", "message": map[string]any{"id": "m"}})}
+		for i, args := range append([]string{`{"a":1}`}, last...) {
+			frames = append(frames,
+				frame("content_block_start", map[string]any{"type": "content_block_start", "index": i, "content_block": map[string]any{"type": "tool_use", "id": fmt.Sprint("t", i), "name": "n", "input": map[string]any{}}}),
+				frame("content_block_delta", map[string]any{"type": "content_block_delta", "index": i, "delta": map[string]any{"type": "input_json_delta", "partial_json": args}}),
+				frame("content_block_stop", map[string]any{"type": "content_block_stop", "index": i}))
+		}
+		return stream(append(frames,
+			frame("message_delta", map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": reason}}),
+			frame("message_stop", map[string]any{"type": "message_stop"}))...)
+	}
+	for name, one := range map[string]struct {
+		play func(http.ResponseWriter)
+		want string
+	}{
+		"cut in arguments":     {play("max_tokens", `{"b":`), `{"a":1}`},
+		"cut before arguments": {play("max_tokens", ``), `{"a":1}`},
+		"cut behind a call":    {play("max_tokens", `{"b":2}`), `{"a":1} {"b":2}`},
+		"no arguments":         {play("tool_use", ``, `{"c":3}`), `{"a":1} {} {"c":3}`},
+		"no JSON":              {play("tool_use", `{"b":`, `{"c":3}`), `{"a":1} {"b": {"c":3}`},
+	} {
+		base, _ := server(t, one.play)
+		var got []string
+		for p, err := range open(t, base, "x").Ask(t.Context(), hello()) {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if p.ToolCall != nil {
+				got = append(got, p.ToolCall.GetArguments())
+			}
+		}
+		if strings.Join(got, " ") != one.want {
+			t.Errorf("%s: the calls are %q, want %q", name, got, one.want)
+		}
+	}
+}

@@ -261,7 +261,7 @@ func TestOneRequest(t *testing.T) {
 	} {
 		var n atomic.Int32
 		s := serve(t, func(w http.ResponseWriter) { n.Add(1); play(w) })
-		fails(t, open(t, s.base, "x"))
+		_ = fails(t, open(t, s.base, "x"))
 		if n.Load() != 1 {
 			t.Errorf("%s: %d requests came, want 1", name, n.Load())
 		}

@@ -147,6 +147,7 @@ func RunWire(t *testing.T, w Wire) {
 		"Cancel":    testCancelFrees,
 		"KeepAlive": testKeepAlive,
 		"Held":      testHeldOpen,
+		"Reuse":     testReuse,
 		"Session":   testSession,
 	}
 	for _, f := range Faults(w) {

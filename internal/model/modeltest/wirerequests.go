@@ -139,36 +139,52 @@ func testForeign(t *testing.T, w Wire) {
 		user("Three."),
 	}
 	first := ask(t.Context(), t, m, req).whole(t)
-	for _, item := range s.questions()[0].History {
-		for _, p := range item.GetAssistant().GetParts() {
-			if len(p.GetReasoning().GetPrivate()) > 0 {
-				t.Errorf("sealed bytes of another provider are sent: %s", p.GetReasoning().GetPrivate())
-			}
-		}
+	made := first.sealed()
+	theirs := assistant("another", text("Three and a half."))
+	for _, private := range made { // bytes that this wire would take, under another's name
+		theirs.GetAssistant().Parts = slices.Insert(theirs.GetAssistant().GetParts(), 0, thought("Hm.", []byte(private)))
 	}
-	req.History = append(req.History, first.items(w.Provider)...)
-	req.History = append(req.History, user("Four."))
+	req.History = append(req.History, theirs, user("Four."))
 	ask(t.Context(), t, m, req).whole(t)
-	q := s.questions()[1]
-	var made, sent []string
-	for _, r := range first.reasoning {
-		if len(r.GetPrivate()) > 0 {
-			made = append(made, string(r.GetPrivate()))
+	for _, q := range s.questions() {
+		if sent := q.sealed(); len(sent) > 0 {
+			t.Errorf("sealed bytes of another provider are sent: %q", sent)
 		}
 	}
-	for _, item := range q.History {
-		for _, p := range item.GetAssistant().GetParts() {
-			if private := p.GetReasoning().GetPrivate(); len(private) > 0 {
-				sent = append(sent, string(private))
-			}
-		}
-	}
+	req.History = slices.Concat(req.History, first.items(w.Provider), []*messagev1.Item{user("Five.")})
+	ask(t.Context(), t, m, req).whole(t)
+	q := s.questions()[2]
+	sent := q.sealed()
 	if !q.silent("Reasoning") && len(made) == 0 {
 		t.Error("the thought has no sealed bytes, so that nothing can go back")
 	}
 	if !slices.Equal(made, sent) {
 		t.Errorf("the sealed bytes go back as %q, want %q", sent, made)
 	}
+}
+
+// sealed are the private bytes of an answer.
+func (s said) sealed() []string {
+	var all []string
+	for _, r := range s.reasoning {
+		if len(r.GetPrivate()) > 0 {
+			all = append(all, string(r.GetPrivate()))
+		}
+	}
+	return all
+}
+
+// sealed are the private bytes in a request.
+func (q Question) sealed() []string {
+	var all []string
+	for _, item := range q.History {
+		for _, p := range item.GetAssistant().GetParts() {
+			if private := p.GetReasoning().GetPrivate(); len(private) > 0 {
+				all = append(all, string(private))
+			}
+		}
+	}
+	return all
 }
 
 // testConnectionRefused: nobody listens.
@@ -242,4 +258,15 @@ func testHeldOpen(t *testing.T, w Wire) {
 	m, s := w.serve(t, func(int) reply { return reply{pieces: pieces(w.Answer(sample)), end: endHold} })
 	Want{Text: "half said ", Finish: "stop"}.check(t, ask(t.Context(), t, m, request()))
 	<-s.gone
+}
+
+// testReuse: a whole answer leaves its connection to the next request.
+func testReuse(t *testing.T, w Wire) {
+	m, s := w.serve(t, func(int) reply { return reply{pieces: pieces(w.Answer(sample))} })
+	for range 5 {
+		ask(t.Context(), t, m, request()).whole(t)
+	}
+	if n := s.connections.Load(); n != 1 {
+		t.Errorf("5 requests, one after the other, took %d connections, want 1", n)
+	}
 }

@@ -3,10 +3,12 @@ package modeltest
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
@@ -39,6 +41,8 @@ type server struct {
 	beside chan struct{}     // gets one when comments are on their way
 	gone   chan struct{}     // gets one when a client went in the middle of a reply
 
+	connections atomic.Int32 // that were opened
+
 	mu    sync.Mutex
 	asked []Question
 }
@@ -48,7 +52,13 @@ type server struct {
 func (w Wire) serve(t *testing.T, r func(n int) reply) (model.Model, *server) {
 	t.Helper()
 	s := &server{t: t, w: w, reply: r, beside: make(chan struct{}, 64), gone: make(chan struct{}, 64)}
-	h := httptest.NewServer(s)
+	h := httptest.NewUnstartedServer(s)
+	h.Config.ConnState = func(_ net.Conn, now http.ConnState) {
+		if now == http.StateNew {
+			s.connections.Add(1)
+		}
+	}
+	h.Start()
 	t.Cleanup(h.Close)
 	return w.Open(t, h.URL), s
 }
@@ -65,6 +75,8 @@ func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		s.t.Errorf("the request breaks the wire's rules: %v", err)
+		s.beside <- struct{}{} // who waits for this request shall see that it failed
+		s.gone <- struct{}{}
 		http.Error(rw, "the test's server refuses this request", http.StatusBadRequest)
 		return
 	}

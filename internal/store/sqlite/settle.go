@@ -32,6 +32,9 @@ func (s *Store) Settle(ctx context.Context, f store.Fence, st store.Settlement) 
 			return err
 		}
 		if st.Phase != agentexecutionv1.ExecutionPhase_waiting {
+			if err := t.closedEvents(x, closedCall(st.Phase), st.Now); err != nil {
+				return err
+			}
 			if err := t.closeCalls(x, closedCall(st.Phase)); err != nil {
 				return err
 			}
@@ -73,6 +76,24 @@ func (t *txn) closeCalls(x *execution, text func(store.PendingTool) string) erro
 		return err
 	}
 	return t.closeThese(x, open, text)
+}
+
+// closedEvents say in the log what became of calls that the end of their turn left
+// open: each call that was asked for has one end there too.
+func (t *txn) closedEvents(x *execution, text func(store.PendingTool) string, now time.Time) error {
+	open, err := t.pending(x.id)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	var events []*eventv1.Event
+	for _, p := range open {
+		if mayHaveRun(p) {
+			events = append(events, event.New(now, &eventv1.AgentToolOutcomeUnknown{CallId: p.Call.GetId(), Name: p.Call.GetName(), Message: text(p)}))
+			continue
+		}
+		events = append(events, event.New(now, &eventv1.AgentToolFailed{CallId: p.Call.GetId(), Name: p.Call.GetName(), Result: text(p)}))
+	}
+	return t.appendEvents(x.fence(), eventv1.Association_current, events)
 }
 
 func (t *txn) closeThese(x *execution, open []store.PendingTool, text func(store.PendingTool) string) error {
@@ -201,7 +222,13 @@ func (t *txn) endCancelled(x *execution, now time.Time) error {
 	if err := t.settleHolds(x, now); err != nil {
 		return err
 	}
-	if err := t.closeCalls(x, closedCall(agentexecutionv1.ExecutionPhase_cancelled)); err != nil {
+	closed := closedCall(agentexecutionv1.ExecutionPhase_cancelled)
+	if x.state != "waiting" { // a waiting one said what is unknown when it began to wait
+		if err := t.closedEvents(x, closed, now); err != nil {
+			return err
+		}
+	}
+	if err := t.closeCalls(x, closed); err != nil {
 		return err
 	}
 	return t.endExecution(x, ending{

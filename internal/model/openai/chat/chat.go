@@ -117,5 +117,5 @@ func (a asker) post(ctx context.Context, req model.Request) (*http.Response, err
 
 // readStream has r read the events of a response.
 func readStream(cancel context.CancelFunc, res *http.Response, r *reader) error {
-	return sdk.Read(cancel, ssestream.NewStream[chunk](ssestream.NewDecoder(res), nil), r.event)
+	return sdk.Read[chunk](cancel, &events{decoder: ssestream.NewDecoder(res)}, r.event)
 }

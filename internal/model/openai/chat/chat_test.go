@@ -121,7 +121,9 @@ func TestOddStreams(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ stream, want string }{
 		"no [DONE]":                 {delta(`{"content":"a"}`) + finish("stop"), "text a, done stop"},
-		"[DONE] alone":              {delta(`{"content":"a"}`) + "data: [DONE]\n\n", "text a"},
+		"[DONE] alone":              {delta(`{"content":"a"}`) + "data: [DONE]\n\n", "text a, error malformed"},
+		"null as error":             {`data: {"error":null,"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + finish("stop"), "text a, done stop"},
+		"text behind [DONE]":        {finish("stop") + "data: [DONE]\n\n" + delta(`{"content":"a"}`), "error malformed"},
 		"a second choice":           {`data: {"choices":[{"index":1,"delta":{"content":"b"}},{"index":0,"delta":{"content":"a"}}]}` + "\n\n" + finish("stop"), "text a, done stop"},
 		"same index, two ids":       {delta(`{"tool_calls":[{"index":0,"id":"x","function":{"name":"n","arguments":"{\"a\":"}}]}`) + delta(`{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}`) + delta(`{"tool_calls":[{"index":0,"id":"y","function":{"name":"m","arguments":"{}"}}]}`) + finish("tool_calls"), `call n {"a":1}, call m {}, done tool_calls`},
 		"id on every piece":         {delta(`{"tool_calls":[{"index":0,"id":"x","function":{"name":"n","arguments":"{"}}]}`) + delta(`{"tool_calls":[{"index":0,"id":"x","function":{"name":"n","arguments":"}"}}]}`) + finish("tool_calls"), "call n {}, done tool_calls"},

@@ -68,9 +68,11 @@ type schemaBody struct {
 // chunk is one event of the answer. Where hosts differ in the shape of a field it is
 // read by hand, so that a strange one is passed over.
 type chunk struct {
-	ID      string   `json:"id"`
-	Choices []choice `json:"choices"`
-	Usage   *figures `json:"usage"`
+	ID      string          `json:"id"`
+	Choices []choice        `json:"choices"`
+	Usage   *figures        `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+	done    bool            // the mark at the end, which is no JSON
 }
 
 type choice struct {

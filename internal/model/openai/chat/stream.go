@@ -1,7 +1,11 @@
 package chat
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+
+	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/model"
@@ -10,6 +14,42 @@ import (
 
 // finishWords are the hosts' words for the neutral ones; others pass through.
 var finishWords = map[string]string{"function_call": "tool_calls", "model_length": "length", "max_tokens": "length", "end_turn": "stop"}
+
+// events are the chunks of a response. The SDK's own stream takes a null as error.
+type events struct {
+	decoder ssestream.Decoder
+	now     chunk
+	err     error
+}
+
+// Next reads a chunk; the mark that ends a stream is one as well.
+func (e *events) Next() bool {
+	if e.err != nil || !e.decoder.Next() {
+		return false
+	}
+	e.now = chunk{}
+	data := e.decoder.Event().Data
+	if bytes.HasPrefix(data, []byte("[DONE]")) {
+		e.now.done = true
+		return true
+	}
+	e.err = json.Unmarshal(data, &e.now)
+	return e.err == nil
+}
+
+// Current is the chunk that Next read.
+func (e *events) Current() chunk { return e.now }
+
+// Err is what broke the stream.
+func (e *events) Err() error {
+	if e.err != nil {
+		return e.err
+	}
+	return e.decoder.Err()
+}
+
+// Close frees the response.
+func (e *events) Close() error { return e.decoder.Close() }
 
 // reader turns the chunks of one answer into parts. Calls leave at the end, whole.
 type reader struct {
@@ -32,6 +72,9 @@ type building struct {
 
 // event reads one chunk.
 func (r *reader) event(c chunk) (sdk.Progress, error) {
+	if len(c.Error) > 0 && string(c.Error) != "null" {
+		return sdk.Going, model.FromEvent(fmt.Appendf(nil, `{"error":%s}`, c.Error))
+	}
 	if c.ID != "" {
 		r.id = c.ID
 	}
@@ -51,9 +94,11 @@ func (r *reader) event(c chunk) (sdk.Progress, error) {
 		}
 	}
 	switch {
+	case r.finish == "" && c.done:
+		return sdk.Going, &model.Error{Category: model.Malformed, Message: "the stream ended without a finish reason"}
 	case r.finish == "":
 		return sdk.Going, nil
-	case r.usage == nil:
+	case r.usage == nil && !c.done:
 		return sdk.Whole, nil
 	}
 	return sdk.Ended, nil

@@ -70,11 +70,19 @@ const (
 	Ended          // nothing that counts follows
 )
 
+// Events is a stream of the SDK, or one like it.
+type Events[T any] interface {
+	Next() bool
+	Current() T
+	Err() error
+	Close() error
+}
+
 // Read hands each event of a stream to event, which tells how far it has come. It
 // reads on a little behind the end, so that event can judge what comes there; when
 // the stream then neither goes on nor ends, it is left. The error is event's, an
 // error that the provider reports, or what broke the stream before it was whole.
-func Read[T any](cancel context.CancelFunc, s *ssestream.Stream[T], event func(T) (Progress, error)) error {
+func Read[T any](cancel context.CancelFunc, s Events[T], event func(T) (Progress, error)) error {
 	defer s.Close()
 	at := Going
 	for s.Next() {
