@@ -59,9 +59,19 @@ func (c *app) recover(cmd *cobra.Command, f *runFlags, id string) error {
 		session: execution.GetSpec().GetSessionId(), execution: execution.GetMetadata().GetId(), after: before.GetStatus().GetLastSeq(), json: events,
 	}
 	if f.key != "" {
-		w.after = 0 // a repeated call answers with a turn that may be over
+		if w, err = cl.fromTheStart(cmd.Context(), w); err != nil {
+			return err
+		}
 	}
 	return c.watch(cmd.Context(), cl, w)
+}
+
+// fromTheStart makes a watch of a turn that may be over, because its call was made
+// before: it shows the turn from its beginning, and nothing ends it that lies behind.
+func (cl *client) fromTheStart(ctx context.Context, w watch) (watch, error) {
+	now, err := cl.session(ctx, w.session)
+	w.after, w.head = 0, now.GetStatus().GetLastSeq()
+	return w, err
 }
 
 // sessionOf is a session, by its id or that of one of its executions.

@@ -151,7 +151,13 @@ func (c *app) run(cmd *cobra.Command, f *runFlags, req *sessionv1.RunAgentReques
 			c.note("workspace %s (local: the agent works in the folder itself)", w)
 		}
 	}
-	return c.watch(cmd.Context(), cl, watch{session: ids[0], execution: ids[1], json: events})
+	w := watch{session: ids[0], execution: ids[1], json: events}
+	if f.key != "" {
+		if w, err = cl.fromTheStart(cmd.Context(), w); err != nil {
+			return err
+		}
+	}
+	return c.watch(cmd.Context(), cl, w)
 }
 
 // keyOr makes a key when none was given, so that a call that the transport

@@ -65,7 +65,9 @@ func (c *app) send(cmd *cobra.Command, f *runFlags, req *sessionv1.SendMessageRe
 	}
 	w := watch{session: req.GetSessionId(), execution: execution.GetMetadata().GetId(), after: before.GetStatus().GetLastSeq(), json: events}
 	if f.key != "" {
-		w.after = 0 // a repeated call answers with a turn that may be over
+		if w, err = cl.fromTheStart(cmd.Context(), w); err != nil {
+			return err
+		}
 	}
 	return c.watch(cmd.Context(), cl, w)
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -55,6 +56,10 @@ func Prepare(dir string) error {
 }
 
 func dataFault(dir string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fault.New(fault.FailedPrecondition, "DISK_FULL",
+			"the data folder %s cannot be written (%s); free some space, or name another with --data", dir, reason(err)).Because(err)
+	}
 	return fault.New(fault.FailedPrecondition, "DATA_FOLDER_UNUSABLE",
 		"the data folder %s cannot be written (%s); make it writable for this user, or name another with --data", dir, reason(err)).Because(err)
 }

@@ -82,9 +82,7 @@ type failure struct {
 	wait   time.Duration // 0 when nothing was said
 }
 
-// Judge gives the category of what e says otherwise.
-func Judge(e Error) Category { return judge(e, e.Status) }
-
+// judge gives the category of what e says otherwise.
 func judge(e Error, status int) Category {
 	f := failure{status: status, text: strings.ToLower(e.Message), wait: e.Wait()}
 	if f.labels = []string{strings.ToLower(e.Code)}; e.Code == "" {

@@ -143,6 +143,7 @@ func TestADamagedStore(t *testing.T) {
 			copy(data[len(data)/4:], bytes.Repeat([]byte("noise "), 1000))
 			return data
 		},
+		"emptied":     func([]byte) []byte { return nil },
 		"no database": func([]byte) []byte { return bytes.Repeat([]byte("no database "), 1000) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,6 +170,38 @@ func TestADamagedStore(t *testing.T) {
 			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 				t.Errorf("the damaged file was changed (%v)", err)
 			}
+		})
+	}
+}
+
+// A database whose newest commits are lost, because the file that they were in is
+// damaged or gone, is not taken for the whole.
+func TestAStoreThatLostItsNewestCommits(t *testing.T) {
+	t.Parallel()
+	for name, hurt := range map[string]func(wal []byte) []byte{
+		"damaged": func(wal []byte) []byte {
+			wal[len(wal)/3] ^= 0xff
+			return wal
+		},
+		"gone": func([]byte) []byte { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := built.Start(t, filepath.Join(t.TempDir(), "data"))
+			steady(t, s, 4)
+			if err := s.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(s.Data, "cadre.db-wal")
+			wal, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, hurt(wal), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			finds(t, s, "store", "cadre.mark")
+			refuses(t, s, "cadre.db", "cadre.mark")
 		})
 	}
 }

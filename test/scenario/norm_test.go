@@ -30,6 +30,7 @@ var changing = []struct {
 	{regexp.MustCompile(`\d+ tokens in, \d+ out`), "N tokens in, N out"},
 	{regexp.MustCompile(`"(input|output)Tokens":"\d+"`), `"${1}Tokens":N`},
 	{regexp.MustCompile(`\b\d+ MiB free`), "SPACE free"},
+	{regexp.MustCompile(`(ok   processes      )commands run in .*`), "${1}HOW"},
 	{regexp.MustCompile(`[ \t]+(\n|$)`), "$1"},
 }
 

@@ -43,7 +43,7 @@ func TestATurnThatWaitsExitsWithFour(t *testing.T) {
 
 	got := s.Run(t, dir, "attach", session)
 	if got.Code != 4 || !strings.Contains(got.Out, "? write big.txt · It is not known whether this call took effect") ||
-		!strings.Contains(got.Out, "waiting for: outcome_unknown\n  look at what the call did, then say how to go on: cadre send "+session+" -m TEXT\n") {
+		!strings.Contains(got.Out, "waiting for: outcome_unknown\n  look at what the call did, then let the turn go on: cadre recover "+session+"\n") {
 		t.Fatalf("exit %d:\n%s%s", got.Code, got.Out, got.Err)
 	}
 	if out := s.MustRun(t, dir, "get", "session", session, "-o", "json"); !strings.Contains(out, `"waitingFor": "outcome_unknown"`) {

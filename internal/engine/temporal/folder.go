@@ -52,6 +52,13 @@ func currentMark() mark {
 // openFolder locks the folder, sets aside what it cannot use and makes what is
 // missing. close releases it.
 func openFolder(dir, namespace string, log *slog.Logger) (*folder, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		aside := dir + asideSuffix()
+		log.Warn("what stands in the place of the engine's folder is set aside", "path", dir, "aside", aside)
+		if err := os.Rename(dir, aside); err != nil {
+			return nil, fmt.Errorf("engine: set aside what stands in the place of the folder: %w", err)
+		}
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("engine: make the folder: %w", err)
 	}
@@ -123,9 +130,12 @@ func (f *folder) unusable() error {
 	return nil
 }
 
+// asideSuffix is the end of the names of files that are set aside now.
+func asideSuffix() string { return ".aside-" + time.Now().UTC().Format("20060102T150405.000000000Z") }
+
 // setAside renames all files, so that nothing is lost that a person may want.
 func (f *folder) setAside(why error) error {
-	suffix := ".aside-" + time.Now().UTC().Format("20060102T150405.000000000Z")
+	suffix := asideSuffix()
 	f.log.Warn("engine files set aside and rebuilt", "why", why, "folder", f.dir, "suffix", suffix)
 	for _, name := range []string{markFile, mainFile, mainFile + "-wal", mainFile + "-shm"} {
 		from := f.path(name)

@@ -21,6 +21,9 @@ const longestCheck = 100 * time.Millisecond
 func Inspect(ctx context.Context, dir string) (store.Inspection, error) {
 	var found store.Inspection
 	path := filepath.Join(dir, FileName)
+	if err := present(dir); err != nil {
+		return found, err
+	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return found, nil
 	}
@@ -31,6 +34,9 @@ func Inspect(ctx context.Context, dir string) (store.Inspection, error) {
 	defer func() { _ = db.Close() }()
 	found.Exists = true
 	if err := undamaged(ctx, db, path); err != nil {
+		return found, err
+	}
+	if err := whole(ctx, db, dir); err != nil {
 		return found, err
 	}
 	if found.Release, err = newestSchema(); err != nil {

@@ -108,3 +108,51 @@ func TestInspectRefusesANewerSchema(t *testing.T) {
 		t.Errorf("it says %v", err)
 	}
 }
+
+// A database that is gone, emptied, another one or shorter than it was is not taken
+// for the whole, and the sentence says how to go on with it all the same.
+func TestALostDatabaseIsNotTakenForTheWhole(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason string
+		hurt   func(t *testing.T, dir, path string)
+	}{
+		"gone":    {"STORE_MISSING", func(t *testing.T, _, path string) { t.Helper(); must(t, os.Remove(path)) }},
+		"emptied": {"STORE_MISSING", func(t *testing.T, _, path string) { t.Helper(); must(t, os.Truncate(path, 0)) }},
+		"another": {"STORE_REPLACED", func(t *testing.T, _, path string) {
+			t.Helper()
+			_, other := filled(t)
+			must(t, os.Rename(other, path))
+		}},
+		"shorter": {"STORE_LOST_COMMITS", func(t *testing.T, dir, _ string) {
+			t.Helper()
+			data, err := os.ReadFile(filepath.Join(dir, sqlite.MarkName))
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(dir, sqlite.MarkName), []byte(strings.Fields(string(data))[0]+" 00000000000000000007\n"), 0o600))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, path := filled(t)
+			c.hurt(t, dir, path)
+			_, looked := sqlite.Inspect(t.Context(), dir)
+			_, opened := sqlite.Open(t.Context(), dir)
+			for what, err := range map[string]error{"Inspect": looked, "Open": opened} {
+				if fault.ReasonOf(err) != c.reason || !strings.Contains(fault.From(err).Message, sqlite.MarkName) {
+					t.Errorf("%s says %v, want %s", what, err, c.reason)
+				}
+			}
+			must(t, os.Remove(filepath.Join(dir, sqlite.MarkName)))
+			s, err := sqlite.Open(t.Context(), dir)
+			must(t, err)
+			must(t, s.Close())
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

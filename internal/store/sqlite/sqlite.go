@@ -8,6 +8,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -42,11 +43,15 @@ var _ store.Store = (*Store)(nil)
 // to date. A database of a newer release is refused with store.ErrNewerSchema.
 func Open(ctx context.Context, dir string) (*Store, error) {
 	path := filepath.Join(dir, FileName)
+	if err := errors.Join(present(dir), private(path)); err != nil {
+		return nil, err
+	}
 	write, err := openDB(path, "immediate", 1)
 	if err != nil {
 		return nil, err
 	}
-	if err := ready(ctx, write, path); err != nil {
+	m, err := ready(ctx, write, dir)
+	if err != nil {
 		_ = write.Close()
 		return nil, err
 	}
@@ -55,27 +60,43 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		_ = write.Close()
 		return nil, err
 	}
-	w, err := startWriter(ctx, write)
+	w, err := startWriter(ctx, write, m)
 	if err != nil {
 		_ = write.Close()
 		_ = read.Close()
 		return nil, openFault(path, err)
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, openFault(path, err)
-	}
 	return &Store{path: path, read: read, write: write, writer: w, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-// ready checks a database for damage, for as long as a start may take, and brings
-// its schema up to date.
-func ready(ctx context.Context, db *sql.DB, path string) error {
+// private makes the file of a new database, which the files beside it take their
+// permissions from, readable for its owner alone.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return openFault(path, err)
+	}
+	if err := errors.Join(f.Close(), os.Chmod(path, 0o600)); err != nil {
+		return openFault(path, err)
+	}
+	return nil
+}
+
+// ready checks a database for damage, for as long as a start may take, brings its
+// schema up to date, and opens its mark.
+func ready(ctx context.Context, db *sql.DB, dir string) (*mark, error) {
 	look, cancel := context.WithTimeout(ctx, longestCheck)
 	defer cancel()
-	if err := undamaged(look, db, path); err != nil {
-		return err
+	if err := undamaged(look, db, filepath.Join(dir, FileName)); err != nil {
+		return nil, err
 	}
-	return migrate(ctx, db)
+	if err := whole(ctx, db, dir); err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, db); err != nil {
+		return nil, err
+	}
+	return openMark(ctx, db, dir)
 }
 
 func openDB(path, lock string, conns int, more ...string) (*sql.DB, error) {
@@ -111,8 +132,12 @@ func openFault(path string, err error) error {
 // OnCommit names the observer of committed events.
 func (s *Store) OnCommit(f func([]*eventv1.Event)) { s.writer.observe(f) }
 
-// Health writes nothing and proves that the writer answers.
+// Health proves that the writer answers. It writes only when the newest commit
+// failed, to see whether one would work again.
 func (s *Store) Health(ctx context.Context) error {
+	if s.writer.sick.Load() != nil {
+		return s.SetBootState(ctx, "health", "tried")
+	}
 	return s.writer.do(ctx, "health", func(t *txn) error {
 		var n int
 		return t.row("SELECT 1").Scan(&n)
@@ -128,10 +153,11 @@ func (s *Store) Close() error {
 	}
 	clear(s.stmts)
 	s.mu.Unlock()
+	merr := s.writer.mark.close()
 	rerr := s.read.Close()
 	_, cerr := s.write.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	werr := s.write.Close()
-	for _, err := range []error{rerr, cerr, werr} {
+	for _, err := range []error{merr, rerr, cerr, werr} {
 		if err != nil {
 			return fmt.Errorf("close %s: %w", s.path, err)
 		}

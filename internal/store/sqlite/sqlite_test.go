@@ -45,8 +45,8 @@ func TestTheDatabaseIsOneFileInTheDataFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 || entries[0].Name() != sqlite.FileName {
-		t.Fatalf("after Close the folder holds %v (%v), want %s alone", entries, err, sqlite.FileName)
+	if err != nil || len(entries) != 2 || entries[0].Name() != sqlite.FileName || entries[1].Name() != sqlite.MarkName {
+		t.Fatalf("after Close the folder holds %v (%v), want %s and its mark alone", entries, err, sqlite.FileName)
 	}
 	if info, _ := entries[0].Info(); info.Mode().Perm() != 0o600 {
 		t.Errorf("the file's mode is %o, want 600", info.Mode().Perm())

@@ -25,9 +25,11 @@ type writer struct {
 	done   chan struct{}
 	conn   *sql.Conn
 	stmts  map[string]*sql.Stmt
+	mark   *mark
 	mu     sync.RWMutex // guards closed
 	closed bool
 	notify atomic.Pointer[func([]*eventv1.Event)]
+	sick   atomic.Pointer[error] // why the newest commit failed; nil after one that did not
 }
 
 // job is one transaction of a caller.
@@ -40,14 +42,17 @@ type job struct {
 	end  chan struct{}
 }
 
-func startWriter(ctx context.Context, db *sql.DB) (*writer, error) {
+// deletesEvents is the transaction that takes events out of the log.
+const deletesEvents = "delete_session"
+
+func startWriter(ctx context.Context, db *sql.DB, m *mark) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w := &writer{
 		jobs: make(chan *job, 4*maxBatch), done: make(chan struct{}),
-		conn: conn, stmts: map[string]*sql.Stmt{},
+		conn: conn, stmts: map[string]*sql.Stmt{}, mark: m,
 	}
 	go w.loop()
 	return w, nil
@@ -117,6 +122,7 @@ func (w *writer) commit(batch []*job) {
 			close(j.end)
 		}
 	}()
+	defer w.feel(batch)
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		failAll(batch, err)
 		return
@@ -128,18 +134,60 @@ func (w *writer) commit(batch []*job) {
 		_ = w.exec("ROLLBACK")
 		return
 	}
-	mark(batch, "before")
+	events, lowered := w.logged(batch)
+	if lowered {
+		w.mark.write(events)
+	}
+	hit(batch, "before")
 	if err := w.exec("COMMIT"); err != nil {
 		_ = w.exec("ROLLBACK")
 		failAll(batch, err)
 		return
 	}
-	mark(batch, "after")
+	hit(batch, "after")
+	if events > 0 && !lowered {
+		w.mark.write(events)
+	}
 	w.publish(batch)
 }
 
-// mark passes the failpoints of a commit: one for each job that it holds.
-func mark(batch []*job, side string) {
+// logged reads how far the log comes with this commit; 0 when it adds nothing. A
+// commit that takes events away lowers the mark before it is made, so that the mark is
+// never beyond the database.
+func (w *writer) logged(batch []*job) (events int64, lowered bool) {
+	added := false
+	for _, j := range batch {
+		if j.err != nil {
+			continue
+		}
+		added = added || j.txn != nil && len(j.txn.events) > 0
+		lowered = lowered || j.name == deletesEvents
+	}
+	if !added && !lowered {
+		return 0, false
+	}
+	t := &txn{w: w}
+	if err := t.row("SELECT COALESCE(max(rowid), 0) FROM events").Scan(&events); err != nil {
+		return 0, false
+	}
+	return events, lowered
+}
+
+// feel notes whether the store can write, for Health.
+func (w *writer) feel(batch []*job) {
+	for _, j := range batch {
+		switch {
+		case fault.ReasonOf(j.err) == "STORE_WRITE_FAILED":
+			w.sick.Store(&j.err)
+			return
+		case j.err == nil && j.name != "health":
+			w.sick.Store(nil)
+		}
+	}
+}
+
+// hit passes the failpoints of a commit: one for each job that it holds.
+func hit(batch []*job, side string) {
 	if !failpoint.On {
 		return
 	}

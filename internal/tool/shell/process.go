@@ -12,6 +12,14 @@ import (
 	"github.com/cadre-dev/cadre/internal/workspace"
 )
 
+// notStarted is the result of a command that was not started, which is known.
+func notStarted(ctx context.Context, err error) (tool.Result, error) {
+	if ctx.Err() != nil {
+		return tool.Result{}, context.Cause(ctx)
+	}
+	return tool.Fail("%s.", strings.TrimRight(fault.From(err).Message, ".")), nil
+}
+
 // foreground waits for a command, shows what it prints meanwhile, and ends it
 // when its time is over or its turn ends. In each case its outcome is known: the
 // Result stands also beside the error of an ended context.

@@ -124,7 +124,7 @@ func (s shell) Run(ctx context.Context, env tool.Env, call tool.Call) (tool.Resu
 		ID: name(env.Session, call.ID), Session: env.Session, Execution: env.Execution, Line: args.Command, Background: args.Back,
 	})
 	if err != nil {
-		return tool.Refused(ctx, env.Workspace, "the command", err)
+		return notStarted(ctx, err)
 	}
 	if args.Back {
 		return background(ctx, p)

@@ -245,6 +245,21 @@ func TestAWaitingReadComesWithTheEnd(t *testing.T) {
 	}
 }
 
+// What cannot be started is told to the model, and known: the turn goes on.
+func TestACommandThatCannotBeStartedSaysSo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if r := b.run("long", map[string]any{"command": "echo " + strings.Repeat("A", 300_000) + " | wc -c"}); !r.IsError || !strings.Contains(r.Text, "write a file and run that") {
+		t.Errorf("a command line that is too long answers %+v", r)
+	}
+	if err := os.RemoveAll(b.dir); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.run("gone", map[string]any{"command": "true"}); !r.IsError || !strings.Contains(r.Text, "is gone") {
+		t.Errorf("without its folder a command answers %+v", r)
+	}
+}
+
 func TestWithoutAWorkspaceOrCommandsItSaysSo(t *testing.T) {
 	t.Parallel()
 	call := tool.Call{ID: "c", Args: arguments(t, map[string]any{"command": "true"})}

@@ -2,11 +2,13 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/proctree"
@@ -107,7 +109,7 @@ func (h *Host) start(c workspace.Command, dir string) (*process, error) {
 		Owner: map[string]string{"session": c.Session, "execution": c.Execution, "process": c.ID},
 	})
 	if err != nil {
-		return nil, workspace.ErrFailed.Saying("the command could not be started: %v", err).Because(err)
+		return nil, notStarted(c, dir, err)
 	}
 	failpoint.Hit("spawn.after")
 	p.tree = tree
@@ -117,6 +119,17 @@ func (h *Host) start(c workspace.Command, dir string) (*process, error) {
 		h.keep(p)
 	}()
 	return p, nil
+}
+
+// notStarted says why a command was not started, and what to do about it.
+func notStarted(c workspace.Command, dir string, err error) error {
+	if _, gone := os.Stat(dir); gone != nil {
+		return workspace.ErrNotFound.Saying("the workspace's folder %s is gone: the command was not started", dir).Because(err)
+	}
+	if errors.Is(err, syscall.E2BIG) {
+		return workspace.ErrBadPath.Saying("the command line has %d bytes, which is more than the system takes (128 KiB): write a file and run that; the command was not started", len(c.Line)).Because(err)
+	}
+	return workspace.ErrFailed.Saying("the command was not started: %v", err).Because(err)
 }
 
 // keep forgets a command that has ended, and of those in the background the one
