@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -62,7 +61,7 @@ func checkHealth(ctx context.Context, dir string, pid int) Finding {
 		return Finding{"health", false, err.Error(), "restart the server: its server.json is damaged"}
 	}
 	res, err := (&http.Client{}).Do(req)
-	if err != nil && stopped(pid) {
+	if err != nil && config.Stopped(pid) {
 		return Finding{"health", false, fmt.Sprintf("process %d is stopped by a signal (SIGSTOP): it answers nobody", pid), fmt.Sprintf("kill -CONT %d; its turns go on", pid)}
 	}
 	if err != nil {
@@ -75,14 +74,4 @@ func checkHealth(ctx context.Context, dir string, pid int) Finding {
 		return Finding{"health", false, said, "inputs are accepted and wait; `cadre logs` says more"}
 	}
 	return Finding{"health", true, "ok", ""}
-}
-
-// stopped says whether a process is stopped by a signal, where the system tells.
-func stopped(pid int) bool {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	_, rest, _ := strings.Cut(string(data), ") ") // after the name
-	return strings.HasPrefix(rest, "T")
 }

@@ -53,6 +53,9 @@ func (c *app) complainOf(err error, wire *connect.Error) {
 	if near := info.GetMetadata()["near"]; near != "" {
 		c.note("  did you mean %q?", near)
 	}
+	if wire.Code() == connect.CodeDeadlineExceeded {
+		c.note("  the server did not answer in time; `cadre doctor` looks for the reason")
+	}
 	if wire.Code() == connect.CodeInternal {
 		c.note("  the server's log says more under the error id %s (`cadre logs`)", info.GetMetadata()["error_id"])
 	}

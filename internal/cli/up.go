@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -97,6 +98,9 @@ func (c *app) upDetached(ctx context.Context, f serveFlags) error {
 	}
 	if _, err := config.Listen(f.listen); err != nil {
 		return err
+	}
+	if pid := config.Holder(dir); pid > 0 && config.Stopped(pid) {
+		return fmt.Errorf("process %d, which serves %s, is stopped by a signal (SIGSTOP): `kill -CONT %d` lets it go on, and its turns with it", pid, dir, pid)
 	}
 	if url := c.running(ctx, dir); url != "" {
 		c.note("a server runs already on %s", dir)

@@ -65,6 +65,16 @@ func Holder(dir string) int {
 	return pid
 }
 
+// Stopped says whether a process is stopped by a signal, where the system tells.
+func Stopped(pid int) bool {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(data), ") ") // after the name
+	return strings.HasPrefix(rest, "T")
+}
+
 func holder(dir string) string {
 	who := "process unknown"
 	if pid := Holder(dir); pid > 0 {

@@ -317,6 +317,9 @@ func TestAServerThatIsStoppedForAMinute(t *testing.T) {
 		t.Fatal(err)
 	}
 	finds(t, s, "health", "stopped", "kill -CONT")
+	if got := s.Run(t, t.TempDir(), "up", "-d"); got.Code != 1 || !strings.Contains(got.Err, "kill -CONT") {
+		t.Errorf("up answers of a stopped server with %d: %s%s", got.Code, got.Out, got.Err)
+	}
 	<-time.NewTimer(time.Minute).C
 	if err := syscall.Kill(s.PID(), syscall.SIGCONT); err != nil {
 		t.Fatal(err)
