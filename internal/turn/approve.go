@@ -13,6 +13,7 @@ func (t *turn) denied(c *call, class tool.Class) string {
 	if class != tool.Unsafe || t.claim.Policy.GetApprove() == agentexecutionv1.ApprovalMode_auto {
 		return ""
 	}
-	return fmt.Sprintf("Denied: %s was not run. Its effects cannot be undone by Cadre, and the person did not allow such calls for this turn. "+
-		"Go on without it, or say what you would run and why. A person allows it with `--approve auto` on `cadre run` or `cadre send`.", c.Call.GetName())
+	return fmt.Sprintf("Denied: %s was not run, since the input does not say `--approve auto`. "+
+		"What it does cannot be undone by Cadre, and the person has to allow it for each input of `cadre run` or `cadre send`. "+
+		"Go on without it, or say what you would run and why.", c.Call.GetName())
 }

@@ -1,13 +1,18 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
+	"github.com/cadre-dev/cadre/internal/event"
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 )
@@ -154,5 +159,36 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A folder that is copied at any moment, as a kill would leave it, is whole: also
+// after sessions with the newest events were deleted.
+func TestAMarkIsNeverBeyondTheDatabase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := sqlite.Open(t.Context(), dir)
+	must(t, err)
+	defer func() { _ = s.Close() }()
+	var sessions []string
+	for i := range 12 {
+		session := fmt.Sprintf("ses_%d", i)
+		n := store.NewSession{
+			Row:  store.Row{Kind: resourcev1.ResourceKind_session, ID: session, Org: "default", CreatedAt: time.Now(), Data: []byte{}},
+			Root: session, Events: []*eventv1.Event{event.New(time.Now(), &eventv1.SessionCreated{})},
+		}
+		must(t, s.CreateSession(t.Context(), n, nil))
+		sessions = append(sessions, session)
+		if i%3 == 2 {
+			_, err := s.DeleteSession(t.Context(), sessions[len(sessions)-1-i%2], nil)
+			must(t, err)
+		}
+		copied := filepath.Join(t.TempDir(), "copy")
+		must(t, os.CopyFS(copied, os.DirFS(dir)))
+		again, err := sqlite.Open(t.Context(), copied)
+		if err != nil {
+			t.Fatalf("after %d sessions the copy is refused: %v", i+1, err)
+		}
+		must(t, again.Close())
 	}
 }

@@ -21,9 +21,13 @@ const MarkName = "cadre.mark"
 
 // mark is the open file. It is written after each commit that added events, and not
 // synced: after a power cut it is older than the database, never newer.
+//
+// How far the log has come is the greatest rowid of its table. A migration that
+// vacuums, which numbers rows anew, must write the mark anew.
 type mark struct {
-	file *os.File
-	id   string
+	file   *os.File
+	id     string
+	events int64 // as it was written last
 }
 
 // known reads what the mark of a folder says; "" and 0 without one.
@@ -112,6 +116,7 @@ func openMark(ctx context.Context, db *sql.DB, dir string) (*mark, error) {
 	if m.file, err = os.OpenFile(filepath.Join(dir, MarkName), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, openFault(filepath.Join(dir, MarkName), err)
 	}
+	m.events = -1
 	m.write(events)
 	return m, nil
 }
@@ -119,6 +124,10 @@ func openMark(ctx context.Context, db *sql.DB, dir string) (*mark, error) {
 // write notes how far the log has come. A mark that cannot be written stays older,
 // which loses nothing.
 func (m *mark) write(events int64) {
+	if events == m.events {
+		return
+	}
+	m.events = events
 	_, _ = m.file.WriteAt(fmt.Appendf(nil, "%s %020d\n", m.id, events), 0)
 }
 

@@ -134,9 +134,9 @@ func (w *writer) commit(batch []*job) {
 		_ = w.exec("ROLLBACK")
 		return
 	}
-	events, lowered := w.logged(batch)
-	if lowered {
-		w.mark.write(events)
+	events, changed := w.logged(batch)
+	if changed {
+		w.mark.write(min(w.mark.events, events)) // never beyond the database, whether this commits or not
 	}
 	hit(batch, "before")
 	if err := w.exec("COMMIT"); err != nil {
@@ -145,32 +145,28 @@ func (w *writer) commit(batch []*job) {
 		return
 	}
 	hit(batch, "after")
-	if events > 0 && !lowered {
+	if changed {
 		w.mark.write(events)
 	}
 	w.publish(batch)
 }
 
-// logged reads how far the log comes with this commit; 0 when it adds nothing. A
-// commit that takes events away lowers the mark before it is made, so that the mark is
-// never beyond the database.
-func (w *writer) logged(batch []*job) (events int64, lowered bool) {
-	added := false
+// logged reads how far the log comes with this commit, when it adds events or takes
+// some away.
+func (w *writer) logged(batch []*job) (events int64, changed bool) {
 	for _, j := range batch {
-		if j.err != nil {
-			continue
+		if j.err == nil {
+			changed = changed || j.name == deletesEvents || j.txn != nil && len(j.txn.events) > 0
 		}
-		added = added || j.txn != nil && len(j.txn.events) > 0
-		lowered = lowered || j.name == deletesEvents
 	}
-	if !added && !lowered {
+	if !changed {
 		return 0, false
 	}
 	t := &txn{w: w}
 	if err := t.row("SELECT COALESCE(max(rowid), 0) FROM events").Scan(&events); err != nil {
 		return 0, false
 	}
-	return events, lowered
+	return events, true
 }
 
 // feel notes whether the store can write, for Health.
