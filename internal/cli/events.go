@@ -94,17 +94,16 @@ func (c *app) followEvents(ctx context.Context, cl *client, session, after strin
 	defer stop()
 	for {
 		stream, err := cl.sessions.SubscribeEvents(ctx, connect.NewRequest(&sessionv1.SubscribeEventsRequest{SessionId: session, After: after, Filter: filter}))
-		if err != nil {
-			return err
-		}
-		for stream.Receive() {
-			if e := stream.Msg().GetEvent(); e != nil {
-				after = stream.Msg().GetId()
-				show(e)
+		if err == nil {
+			for stream.Receive() {
+				if e := stream.Msg().GetEvent(); e != nil {
+					after = stream.Msg().GetId()
+					show(e)
+				}
 			}
+			err = stream.Err()
+			_ = stream.Close()
 		}
-		err = stream.Err()
-		_ = stream.Close()
 		if ctx.Err() != nil {
 			return nil
 		}
