@@ -33,7 +33,8 @@ func (t *turn) ask(ctx context.Context) (step, error) {
 	if _, err := t.gate.Responded(signal); err != nil {
 		return nil, err
 	}
-	if err := t.respond(ctx, number, answer); err != nil {
+	// A whole answer is kept, also when the turn was told to end while it came.
+	if err := t.respond(context.WithoutCancel(ctx), number, answer); err != nil {
 		return nil, err
 	}
 	t.gate.Settle(signal)

@@ -120,7 +120,7 @@ func (t *turn) recordInterrupted(ctx context.Context, batch []*call, outcomes []
 			known, results = append(known, batch[i]), append(results, o)
 		}
 	}
-	if _, err := t.record(context.WithoutCancel(ctx), known, results); err != nil {
+	if _, err := t.record(ctx, known, results); err != nil {
 		t.fx.Log().WarnContext(ctx, "outcomes of an interrupted turn were not recorded", "execution", t.claim.Execution, "error", err)
 		if errors.Is(err, store.ErrFenced) {
 			return err
@@ -236,7 +236,7 @@ func (t *turn) record(ctx context.Context, batch []*call, outcomes []outcome) (u
 		if o.unknown {
 			return true, t.recordUnknown(ctx, c, finishes)
 		}
-		text, artifactID, err := t.inline(ctx, c, o.result.Text)
+		text, artifactID, err := t.inline(context.WithoutCancel(ctx), c, o.result.Text)
 		if err != nil {
 			return false, err
 		}
@@ -271,9 +271,11 @@ const (
 	longestPersist = 2 * time.Second
 )
 
-// persist records outcomes, and tries again for a while when the store fails.
+// persist records outcomes, whether or not ctx has ended, since they are known; it
+// tries again for a while when the store fails, until ctx ends.
 func (t *turn) persist(ctx context.Context, finishes []store.ToolFinish) error {
-	err := t.fx.Ledger().FinishTools(ctx, t.claim.Fence, finishes)
+	keep := context.WithoutCancel(ctx)
+	err := t.fx.Ledger().FinishTools(keep, t.claim.Fence, finishes)
 	end := time.NewTimer(t.opt.Patience)
 	defer end.Stop()
 	for wait := firstPersist; err != nil && isOurs(err); wait = min(2*wait, longestPersist) {
@@ -284,7 +286,7 @@ func (t *turn) persist(ctx context.Context, finishes []store.ToolFinish) error {
 			return err
 		case <-time.After(wait):
 		}
-		if again := t.fx.Ledger().FinishTools(ctx, t.claim.Fence, finishes); fault.ReasonOf(again) == "TOOL_CALL_CLOSED" {
+		if again := t.fx.Ledger().FinishTools(keep, t.claim.Fence, finishes); fault.ReasonOf(again) == "TOOL_CALL_CLOSED" {
 			return nil // the try before had reached the disk
 		} else {
 			err = again

@@ -172,3 +172,31 @@ func TestACancelledTurnWaitsForItsProcesses(t *testing.T) {
 		t.Errorf("the log says %q of the call", got)
 	}
 }
+
+// A command that ends in the moment in which its server stops has an outcome, which
+// is recorded although the turn's context has ended.
+func TestAnOutcomeIsRecordedAlsoWhenTheTurnIsToldToEnd(t *testing.T) {
+	t.Parallel()
+	w := riskyWorld(t, newRisky(false), agentexecutionv1.ApprovalMode_auto)
+	ctx, stop := context.WithCancelCause(t.Context())
+	w.tools["risky"] = ending{newRisky(false), func() { stop(engine.ErrStopping) }}
+	w.accept("go")
+	if err := turn.Run(ctx, w, w.claim(""), turn.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if w.count("agent.tool.completed") != 1 {
+		t.Errorf("the log is %v", w.types())
+	}
+}
+
+// ending is a tool whose turn is told to end while it ends by itself.
+type ending struct {
+	risky
+	end func()
+}
+
+func (e ending) Run(ctx context.Context, env tool.Env, c tool.Call) (tool.Result, error) {
+	r, err := e.risky.Run(ctx, env, c)
+	e.end()
+	return r, err
+}

@@ -15,7 +15,8 @@ import (
 // notStarted is the result of a command that was not started, which is known.
 func notStarted(ctx context.Context, err error) (tool.Result, error) {
 	if ctx.Err() != nil {
-		return tool.Result{}, context.Cause(ctx)
+		why := reason(context.Cause(ctx))
+		return tool.Result{Text: "[interrupted: the command was not started, because " + why + ". It had no effect.]", IsError: true, Summary: "not started"}, context.Cause(ctx)
 	}
 	return tool.Fail("%s.", strings.TrimRight(fault.From(err).Message, ".")), nil
 }

@@ -260,6 +260,22 @@ func TestACommandThatCannotBeStartedSaysSo(t *testing.T) {
 	}
 }
 
+// A turn that ends before its command begins knows that it did not.
+func TestACommandThatWasNotStartedTellsSo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("somebody wanted it")
+	cancel(cause)
+	r, err := shell.New().Run(ctx, b.env, tool.Call{ID: "c", Args: arguments(t, map[string]any{"command": "touch made"})})
+	if !errors.Is(err, cause) || !r.IsError || !strings.HasPrefix(r.Text, "[interrupted: the command was not started") {
+		t.Errorf("it answers %+v, %v", r, err)
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "made")); err == nil {
+		t.Error("the command ran")
+	}
+}
+
 func TestWithoutAWorkspaceOrCommandsItSaysSo(t *testing.T) {
 	t.Parallel()
 	call := tool.Call{ID: "c", Args: arguments(t, map[string]any{"command": "true"})}
