@@ -101,5 +101,5 @@ func Elapsed(a, b time.Time) int64 {
 	if a.IsZero() {
 		return 0
 	}
-	return b.Sub(a).Milliseconds()
+	return max(0, b.Sub(a).Milliseconds()) // a clock may be set back
 }

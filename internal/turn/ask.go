@@ -50,7 +50,9 @@ func (t *turn) unanswered(ctx context.Context, number int32, err error) error {
 	}
 	switch refused.Category {
 	case model.Network, model.Malformed, model.Timeout, model.ServerError:
-		return err // it may have worked on the answer
+		if t.sent.Load() {
+			return err // it may have worked on the answer
+		}
 	}
 	booked := t.fx.Ledger().Respond(context.WithoutCancel(ctx), t.claim.Fence, store.Response{Number: number, Usage: &messagev1.Usage{}, Now: t.fx.Now()})
 	if booked != nil {
@@ -111,6 +113,7 @@ func (t *turn) stream(ctx context.Context, number int32) (*answer, error) {
 	})
 	defer idle.Stop()
 	t.spoke = false
+	t.sent.Store(false)
 	a := &answer{item: &messagev1.Item{}, deltas: t.newDeltas(ctx, number, cancel)}
 	defer a.deltas.stop()
 	parts := newParts(t.claim.Policy.GetProvider(), t.takenIDs(), number)
@@ -157,6 +160,7 @@ func (t *turn) request(number int32) model.Request {
 		Instructions: p.GetInstructions(), History: t.history, Tools: t.specs, Effort: p.GetEffort(),
 		MaxOutputTokens: int(p.GetLimits().GetMaxOutputTokens()),
 		RequestID:       fmt.Sprintf("%s/%d", t.claim.Execution, number),
+		Sent:            func() { t.sent.Store(true) },
 	}
 }
 

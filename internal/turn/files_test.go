@@ -12,6 +12,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/tool/write"
 	"github.com/cadre-dev/cadre/internal/turn"
+	"github.com/cadre-dev/cadre/internal/workspace"
 )
 
 // torn is the tool write, whose change is interrupted by the end of its context:
@@ -91,6 +92,37 @@ func TestAChangeThatACancelInterruptsIsTold(t *testing.T) {
 		}
 		if w.status().GetPhase() != agentexecutionv1.ExecutionPhase_cancelled {
 			t.Errorf("made %t: the turn is %s", made, w.status().GetPhase())
+		}
+	}
+}
+
+// refusing is the tool write, whose change the workspace refuses at the last moment.
+type refusing struct {
+	tool.FileTool
+	err error
+}
+
+func (f refusing) Prepare(ctx context.Context, env tool.Env, call tool.Call) (*tool.Mutation, tool.Result, error) {
+	m, r, err := f.FileTool.Prepare(ctx, env, call)
+	if m != nil {
+		m.Commit = func(context.Context) error { return f.err }
+	}
+	return m, r, err
+}
+
+// A change that cannot be made any more, since its folder is gone or the disk is
+// full, is told to the model; the turn goes on.
+func TestAChangeThatCannotBeMadeIsTold(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{workspace.ErrNotFound, workspace.ErrFull, workspace.ErrDenied} {
+		w := newWorld(t)
+		w.tools["write"] = refusing{write.New().(tool.FileTool), err}
+		w.play = replies([]model.Part{call("c1", "write", `{"path":"a.txt","content":"new"}`), end(1, 1)}, []model.Part{text("so it is"), end(1, 1)})
+		if err := w.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if w.count("agent.tool.failed") != 1 || w.status().GetPhase() != agentexecutionv1.ExecutionPhase_completed {
+			t.Errorf("%v: the turn is %s, its log %v", err, w.status().GetPhase(), w.types())
 		}
 	}
 }

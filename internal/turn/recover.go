@@ -70,13 +70,15 @@ func (t *turn) settleFiles(ctx context.Context) {
 
 // commit makes a prepared file change. A file that somebody else changed
 // meanwhile is a result that the model can act on.
-func commit(ctx context.Context, m *tool.Mutation) (outcome, error) {
+func commit(ctx context.Context, ws workspace.Workspace, m *tool.Mutation) (outcome, error) {
 	err := m.Commit(ctx)
 	if errors.Is(err, workspace.ErrChanged) {
 		return outcome{result: tool.Result{IsError: true, Text: fmt.Sprintf("%s changed while this edit was prepared and was left as it is. Read it again.", m.Path)}}, nil
 	}
 	if err != nil {
-		return outcome{}, err // whether it was made, the file tells
+		// What the model can mend is a result; whether the rest was made, the file tells.
+		r, err := tool.Refused(ctx, ws, m.Path, err)
+		return outcome{result: r}, err
 	}
 	return outcome{result: m.Result}, nil
 }

@@ -11,6 +11,7 @@ import (
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	ledgerv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/ledger/v1"
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/tool"
@@ -149,7 +150,7 @@ func (t *turn) runAll(ctx context.Context, works []work) ([]outcome, error) {
 			defer func() { <-slots }()
 			began := t.fx.Now()
 			outcomes[i], errs[i] = guard(ctx, w.run)
-			outcomes[i].took = t.fx.Now().Sub(began)
+			outcomes[i].took = max(0, t.fx.Now().Sub(began))
 		})
 	}
 	all.Wait()
@@ -199,7 +200,7 @@ func (t *turn) prepare(ctx context.Context, c *call) (work, error) {
 		return work{start: start, run: func(context.Context) (outcome, error) { return outcome{result: refused}, nil }}, nil
 	}
 	start.Mutation = &ledgerv1.Mutation{Path: m.Path, Before: m.Before, After: m.After, Result: m.Result.Text, Summary: m.Result.Summary}
-	return work{start: start, run: func(ctx context.Context) (outcome, error) { return commit(ctx, m) }}, nil
+	return work{start: start, run: func(ctx context.Context) (outcome, error) { return commit(ctx, env.Workspace, m) }}, nil
 }
 
 func done(o outcome) work {
@@ -236,8 +237,11 @@ func (t *turn) record(ctx context.Context, batch []*call, outcomes []outcome) (u
 		if o.unknown {
 			return true, t.recordUnknown(ctx, c, finishes)
 		}
-		text, artifactID, err := t.inline(context.WithoutCancel(ctx), c, o.result.Text)
-		if err != nil {
+		var text, artifactID string
+		if err := t.patiently(ctx, func(ctx context.Context) (err error) {
+			text, artifactID, err = t.inline(ctx, c, o.result.Text)
+			return err
+		}); err != nil {
 			return false, err
 		}
 		finishes = append(finishes, store.ToolFinish{CallID: c.id(), Event: t.finished(c, o, text, artifactID), Item: resultItem(c, text, o.result.IsError, artifactID)})
@@ -271,25 +275,32 @@ const (
 	longestPersist = 2 * time.Second
 )
 
-// persist records outcomes, whether or not ctx has ended, since they are known; it
-// tries again for a while when the store fails, until ctx ends.
+// persist records outcomes, whether or not ctx has ended, since they are known.
 func (t *turn) persist(ctx context.Context, finishes []store.ToolFinish) error {
+	return t.patiently(ctx, func(ctx context.Context) error {
+		return t.fx.Ledger().FinishTools(ctx, t.claim.Fence, finishes)
+	})
+}
+
+// patiently writes what is known, and tries again for a while when the store or the
+// artifacts fail. Only a server that stops ends it earlier: another attempt that owns
+// the turn would fence the write.
+func (t *turn) patiently(ctx context.Context, write func(context.Context) error) error {
 	keep := context.WithoutCancel(ctx)
-	err := t.fx.Ledger().FinishTools(keep, t.claim.Fence, finishes)
+	err := write(keep)
+	if !isOurs(err) {
+		return err
+	}
 	end := time.NewTimer(t.opt.Patience)
 	defer end.Stop()
-	for wait := firstPersist; err != nil && isOurs(err); wait = min(2*wait, longestPersist) {
+	for wait := firstPersist; isOurs(err) && !errors.Is(context.Cause(ctx), engine.ErrStopping); wait = min(2*wait, longestPersist) {
 		select {
-		case <-ctx.Done():
-			return err
 		case <-end.C:
 			return err
 		case <-time.After(wait):
 		}
-		if again := t.fx.Ledger().FinishTools(keep, t.claim.Fence, finishes); fault.ReasonOf(again) == "TOOL_CALL_CLOSED" {
+		if err = write(keep); fault.ReasonOf(err) == "TOOL_CALL_CLOSED" {
 			return nil // the try before had reached the disk
-		} else {
-			err = again
 		}
 	}
 	return err

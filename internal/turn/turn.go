@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
@@ -110,11 +111,12 @@ type turn struct {
 	folder  workspace.Workspace // opened by the first tool that needs it
 	history []*messagev1.Item
 	pending []store.PendingTool
-	open    []*call // calls made of pending, nil until they are
-	unknown *call   // whose outcome nobody knows; the turn is about to wait for a person
-	calls   int32   // dispatches that were made, settled or not
-	tooled  bool    // a tool ran in this execution
-	spoke   bool    // the answer that streams now, or did last, began
+	open    []*call     // calls made of pending, nil until they are
+	unknown *call       // whose outcome nobody knows; the turn is about to wait for a person
+	calls   int32       // dispatches that were made, settled or not
+	tooled  bool        // a tool ran in this execution
+	sent    atomic.Bool // bytes of the newest request left
+	spoke   bool        // the answer that streams now, or did last, began
 	ended   bool
 }
 
@@ -192,7 +194,7 @@ func (t *turn) fail(ctx context.Context, err error) error {
 // isOurs says whether the platform failed and not the turn.
 func isOurs(err error) bool {
 	switch fault.ReasonOf(err) {
-	case "STORE_WRITE_FAILED", "STORE_READ_FAILED", "STORE_CLOSED":
+	case "STORE_WRITE_FAILED", "STORE_READ_FAILED", "STORE_CLOSED", "ARTIFACT_STORE_FULL", "ARTIFACT_STORE_FAILED":
 		return true
 	}
 	return false

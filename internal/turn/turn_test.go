@@ -438,3 +438,25 @@ type crashingWorld struct {
 }
 
 func (c *crashingWorld) Ledger() turn.Ledger { return c.crash }
+
+// A request whose bytes never left costs nothing, whatever was held for it.
+func TestARequestThatNeverLeftCostsNothing(t *testing.T) {
+	t.Parallel()
+	for _, left := range []bool{false, true} {
+		w := newWorld(t)
+		w.play = func(_ context.Context, req model.Request) iter.Seq2[model.Part, error] {
+			return func(yield func(model.Part, error) bool) {
+				if left {
+					req.Sent()
+				}
+				yield(model.Part{}, &model.Error{Category: model.Network, Message: "connection refused"})
+			}
+		}
+		if err := w.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if used := w.status().GetUsage().GetOutputTokens() > 0; used != left {
+			t.Errorf("its bytes left: %t, and it is booked at %v", left, w.status().GetUsage())
+		}
+	}
+}

@@ -158,8 +158,10 @@ func (t *txn) takeOver(x *execution, c store.Claim, first bool) error {
 	}
 	x.generation++
 	x.attempt = c.Attempt
-	if first {
+	if x.startedAt.IsZero() { // the first time, or since a person let it go on
 		x.startedAt = c.Now
+	}
+	if first {
 		if err := t.appendItem(x, x.input); err != nil {
 			return err
 		}

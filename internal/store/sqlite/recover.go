@@ -66,6 +66,9 @@ func (t *txn) recoverable(r store.RecoverRequest) (x *execution, waitedFor strin
 		return nil, "", err
 	}
 	if x.state != "waiting" && x.state != "failed" {
+		if x.state == "queued" || x.state == "running" {
+			return nil, "", store.ErrNotRecoverable.Saying("execution %s is %s: it goes on by itself; `cadre attach %s` shows it", id, x.state, x.session).With("execution", id)
+		}
 		return nil, "", store.ErrNotRecoverable.Saying("execution %s is %s: only a waiting or a failed one can be recovered", id, x.state).With("execution", id)
 	}
 	return x, waitedFor, nil
@@ -127,7 +130,7 @@ func (t *txn) reopen(x *execution, waitedFor string, r store.RecoverRequest) err
 	if reason == "" {
 		reason = x.state
 	}
-	if err := t.exec("UPDATE executions SET redispatches = 0 WHERE id = ?", x.id); err != nil {
+	if err := t.exec("UPDATE executions SET redispatches = 0, started_at = '' WHERE id = ?", x.id); err != nil {
 		return err
 	}
 	events := []*eventv1.Event{event.New(r.Now, &eventv1.TurnReopened{Reason: reason, By: r.By})}

@@ -135,7 +135,10 @@ func (s *Store) OnCommit(f func([]*eventv1.Event)) { s.writer.observe(f) }
 // Health proves that the writer answers. It writes only when the newest commit
 // failed, to see whether one would work again.
 func (s *Store) Health(ctx context.Context) error {
-	if s.writer.sick.Load() != nil {
+	if i := s.writer.sick.Load(); i != nil {
+		if s.writer.ailing() {
+			return i.err
+		}
 		return s.SetBootState(ctx, "health", "tried")
 	}
 	return s.writer.do(ctx, "health", func(t *txn) error {

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	"github.com/cadre-dev/cadre/internal/failpoint"
@@ -29,7 +30,7 @@ type writer struct {
 	mu     sync.RWMutex // guards closed
 	closed bool
 	notify atomic.Pointer[func([]*eventv1.Event)]
-	sick   atomic.Pointer[error] // why the newest commit failed; nil after one that did not
+	sick   atomic.Pointer[ill] // why commits failed lately; nil when none did
 }
 
 // job is one transaction of a caller.
@@ -169,14 +170,30 @@ func (w *writer) logged(batch []*job) (events int64, changed bool) {
 	return events, true
 }
 
+// ill is a failure to write and when it happened.
+type ill struct {
+	err error
+	at  time.Time
+}
+
+// ailing says whether a write failed a moment ago: on a full disk small writes may
+// succeed between large ones that fail.
+func (w *writer) ailing() bool {
+	i := w.sick.Load()
+	return i != nil && time.Since(i.at) < convalescence
+}
+
+// convalescence is how long after a failure the store is not called well again.
+const convalescence = 15 * time.Second
+
 // feel notes whether the store can write, for Health.
 func (w *writer) feel(batch []*job) {
 	for _, j := range batch {
 		switch {
 		case fault.ReasonOf(j.err) == "STORE_WRITE_FAILED":
-			w.sick.Store(&j.err)
+			w.sick.Store(&ill{j.err, time.Now()})
 			return
-		case j.err == nil && j.name != "health":
+		case j.err == nil && j.name != "health" && !w.ailing():
 			w.sick.Store(nil)
 		}
 	}
