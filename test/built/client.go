@@ -52,7 +52,7 @@ func (s *Server) Executions() agentexecutionv1connect.AgentExecutionServiceClien
 }
 
 // awaitTime bounds every wait for an event.
-const awaitTime = 60 * time.Second
+const awaitTime = 3 * time.Minute
 
 // Await reads a session's log from its beginning, live, until an event passes,
 // and answers all events up to it.

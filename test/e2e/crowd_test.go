@@ -23,7 +23,7 @@ const (
 	// crowdConns is how many connections the crowd shares.
 	crowdConns = 10
 	// crowdTime bounds the wait for all: it takes some twenty seconds on two cores.
-	crowdTime = 3 * time.Minute
+	crowdTime = 8 * time.Minute
 )
 
 // march is a turn of some hundred events over some seconds.

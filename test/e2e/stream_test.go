@@ -17,7 +17,7 @@ import (
 type frame struct{ id, event, data string }
 
 // streamTime bounds every wait for a frame.
-const streamTime = 60 * time.Second
+const streamTime = 5 * time.Minute
 
 // stream is an open stream of server-sent events.
 type stream struct {
