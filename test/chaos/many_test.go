@@ -38,9 +38,9 @@ type crowd struct {
 
 // Reliability line 3: kills with fifty turns in flight, thinking, in a tool, and
 // in a timer: all end, recovery starts in time, and nothing says running that
-// nobody owns.
+// nobody owns. Fifty turns use all of a small machine, hence it runs before the
+// parallel tests: what runs beside it would be what its bound measures.
 func TestKillsWithManyTurnsInFlight(t *testing.T) {
-	t.Parallel()
 	kills, random := chance(t)
 	server := built.Start(t, filepath.Join(t.TempDir(), "data"))
 	for done := 0; done < kills; done += killsPerCrowd {
@@ -150,9 +150,9 @@ func forAWhile() store.Settlement {
 	}
 }
 
-// allTime bounds how long it may take until all of many turns are taken up; that
-// the first is, is promised much earlier.
-const allTime = 30 * time.Second
+// allTime guards against a turn that is never taken up. How long all of many may take
+// is no promise and depends on the machine; that the first is soon taken up, is one.
+const allTime = 3 * time.Minute
 
 // taken waits until none of the turns is queued: each is owned again, waits for
 // something with a name, or has ended. The first is owned within the promised time.
