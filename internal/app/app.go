@@ -33,6 +33,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/identity/operator"
 	"github.com/cadre-dev/cadre/internal/kind/organization"
 	"github.com/cadre-dev/cadre/internal/model"
+	"github.com/cadre-dev/cadre/internal/model/catalogue"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/runner"
 	"github.com/cadre-dev/cadre/internal/server"
@@ -41,6 +42,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/telemetry"
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/turn"
+	"github.com/cadre-dev/cadre/internal/usage"
 	"github.com/cadre-dev/cadre/internal/workspace/local"
 )
 
@@ -72,6 +74,8 @@ type App struct {
 	runner   *runner.Runner
 	control  *control.Control
 	models   *model.Registry
+	known    *catalogue.Catalogue
+	files    *server.Files
 	tools    *toolbox
 	host     *local.Host
 	deps     pipeline.Deps
@@ -192,22 +196,26 @@ func (a *App) ledgerID(ctx context.Context) (string, error) {
 // assemble makes everything that is not opened: runner, control, verbs, server.
 func (a *App) assemble(context.Context) error {
 	var err error
-	if a.models, err = model.NewRegistry(standard.Models()); err != nil {
+	if a.models, err = model.NewRegistry(standard.Models(), os.Getenv); err != nil {
 		return err
 	}
-	if a.tools, err = newToolbox(standard.Tools()); err != nil {
+	if a.known, err = catalogue.Open(a.opt.DataDir, os.Getenv); err != nil {
+		return err
+	}
+	if a.tools, err = newToolbox(standard.Tools(), os.Getenv); err != nil {
 		return err
 	}
 	world := &runner.World{
-		Store: a.store, Models: a.models, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Artifact: a.artifact,
+		Store: a.store, Models: a.models, Catalogue: a.known, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Artifact: a.artifact,
 		Events: a.events, Clock: failpoint.Now, SlogTurns: a.log,
 	}
 	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
 	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: a.host.End, BootEpoch: a.boot, Now: failpoint.Now, Log: a.log})
+	a.files = server.NewFiles(a.artifact, time.Now)
 	if err := a.dispatcher(); err != nil {
 		return err
 	}
-	a.server, err = server.New(server.Options{Dispatcher: a.dispatch, Health: a.health, Log: a.log})
+	a.server, err = server.New(server.Options{Dispatcher: a.dispatch, Health: a.health, Files: a.files, Log: a.log})
 	return err
 }
 
@@ -227,6 +235,7 @@ func (a *App) dispatcher() error {
 	}
 	a.deps = pipeline.Deps{
 		Store: a.store, Authz: authoperator.New(operator.ID), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
+		Catalogue: a.known, Artifacts: a.artifact, Link: a.files.Link,
 		Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Processes: processes{a.host, a.log},
 		BodyDigest: func(body []byte) string {
 			mac := hmac.New(sha256.New, key)
@@ -239,7 +248,8 @@ func (a *App) dispatcher() error {
 		a.verbs = append(a.verbs, pipeline.Standard(a.deps, k)...)
 		kinds = append(kinds, k.Name())
 	}
-	a.verbs = append(a.verbs, server.InfoVerb(server.Facts{
+	a.verbs = append(a.verbs, usage.Verbs(a.deps)...)
+	a.verbs = append(a.verbs, server.ModelsVerb(a.deps, a.known), server.InfoVerb(server.Facts{
 		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),
 		Store: standard.Stores()[0].Name, Engine: a.opt.Engine,
 	}, a.health))
@@ -290,13 +300,17 @@ type toolbox struct {
 	byName map[string]tool.Tool
 }
 
-func newToolbox(all []tool.Registration) (*toolbox, error) {
+func newToolbox(all []tool.Registration, env func(string) string) (*toolbox, error) {
 	b := &toolbox{byName: map[string]tool.Tool{}}
 	for _, r := range all {
 		if b.byName[r.Name] != nil {
 			return nil, fmt.Errorf("the tool %s is registered twice", r.Name)
 		}
-		b.byName[r.Name] = r.New()
+		t, err := r.New(env)
+		if err != nil {
+			return nil, fmt.Errorf("the tool %s: %w", r.Name, err)
+		}
+		b.byName[r.Name] = t
 		b.names = append(b.names, r.Name)
 	}
 	return b, nil

@@ -40,8 +40,10 @@ var floors = map[string]int{
 	"internal/config":    ground,
 	"internal/glob":      ground, // which paths a pattern means
 	"internal/near":      ground, // which known name a wrong one was meant to be
+	"internal/netguard":  ground, // which addresses a URL of a stranger may reach
 	"internal/proctree":  ground, // process trees that end whole
 	"internal/failpoint": ground, // places where tests end the process
+	"internal/schema":    ground, // whether a text is JSON of a given form
 
 	"internal/resource": vocabulary,
 	"internal/message":  vocabulary,
@@ -66,6 +68,7 @@ var floors = map[string]int{
 	"internal/skill":    engines,
 	"internal/mcp":      engines,
 
+	"internal/usage":    domain, // what model requests used, added up
 	"internal/pipeline": domain,
 	"internal/kind":     domain,
 

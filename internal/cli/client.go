@@ -15,7 +15,10 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1/artifactv1connect"
+	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/model/v1/modelv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1/sessionv1connect"
+	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/usage/v1/usagev1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1/serverv1connect"
 	"github.com/cadre-dev/cadre/internal/config"
 )
@@ -25,11 +28,14 @@ const envToken = "CADRE_TOKEN"
 
 // client talks to one server.
 type client struct {
-	url      string
-	http     *http.Client
-	opts     []connect.ClientOption
-	sessions sessionv1connect.SessionServiceClient
-	server   serverv1connect.ServerServiceClient
+	url       string
+	http      *http.Client
+	opts      []connect.ClientOption
+	sessions  sessionv1connect.SessionServiceClient
+	artifacts artifactv1connect.ArtifactServiceClient
+	models    modelv1connect.ModelServiceClient
+	usage     usagev1connect.UsageServiceClient
+	server    serverv1connect.ServerServiceClient
 }
 
 // connect finds the server: the flag, CADRE_SERVER, the data folder's
@@ -104,8 +110,11 @@ func newClient(base, dir string, c *app, why string) *client {
 	opts := []connect.ClientOption{connect.WithInterceptors(&credential{token: tokenOf(dir), base: base, dir: dir, why: why, up: "cadre up -d" + c.dataFlag()})}
 	return &client{
 		url: base, http: h, opts: opts,
-		sessions: sessionv1connect.NewSessionServiceClient(h, base, opts...),
-		server:   serverv1connect.NewServerServiceClient(h, base, opts...),
+		sessions:  sessionv1connect.NewSessionServiceClient(h, base, opts...),
+		artifacts: artifactv1connect.NewArtifactServiceClient(h, base, opts...),
+		models:    modelv1connect.NewModelServiceClient(h, base, opts...),
+		usage:     usagev1connect.NewUsageServiceClient(h, base, opts...),
+		server:    serverv1connect.NewServerServiceClient(h, base, opts...),
 	}
 }
 

@@ -21,6 +21,7 @@ type printer struct {
 	tools   map[string]*eventv1.AgentToolRequested
 	inputs  map[string]string // what was said, by the turn that answers it
 	running map[string]bool   // turns that have not ended
+	answer  string            // the newest whole answer
 }
 
 func newPrinter(c *app, w watch) *printer {
@@ -44,6 +45,7 @@ func (p *printer) event(e *eventv1.Event) {
 	case *eventv1.Event_AgentMessageDelta:
 		p.text(e.GetExecutionId(), v.AgentMessageDelta.GetCall(), v.AgentMessageDelta.GetOffset(), v.AgentMessageDelta.GetText())
 	case *eventv1.Event_AgentMessageCompleted:
+		p.answer = v.AgentMessageCompleted.GetText()
 		p.text(e.GetExecutionId(), v.AgentMessageCompleted.GetCall(), 0, v.AgentMessageCompleted.GetText())
 		p.endLine()
 	case *eventv1.Event_AgentToolRequested:
@@ -104,6 +106,7 @@ func (p *printer) ending(e *eventv1.Event) {
 			note = "cut short by " + t.GetSegmentLimit() + "; " + note
 		}
 		p.line("%s", note)
+		p.conclude()
 	case *eventv1.Event_TurnFailed:
 		f := v.TurnFailed.GetError()
 		p.line("failed: %s (%s) · %s · %s", f.GetMessage(), f.GetCode(), millis(v.TurnFailed.GetDurationMs()), tokens(v.TurnFailed.GetUsage()))
@@ -169,7 +172,7 @@ func (p *printer) text(execution string, call int32, offset int64, text string) 
 	}
 	fresh := text[p.shown-offset:]
 	p.shown = offset + int64(len(text))
-	p.c.printf("%s", visible(fresh))
+	p.print("%s", visible(fresh))
 	p.midLine = !strings.HasSuffix(fresh, "\n")
 }
 
@@ -198,12 +201,31 @@ func (p *printer) aside(format string, args ...any) {
 
 func (p *printer) line(format string, args ...any) {
 	p.endLine()
-	p.c.printf("%s\n", visible(fmt.Sprintf(format, args...)))
+	p.print("%s\n", visible(fmt.Sprintf(format, args...)))
+}
+
+// print shows something to a person: on standard output, unless that is for the
+// answer alone.
+func (p *printer) print(format string, args ...any) {
+	out := p.c.out
+	if p.w.only {
+		out = p.c.err
+	}
+	_, _ = fmt.Fprintf(out, format, args...)
+}
+
+// conclude prints the final answer where it alone is asked for.
+func (p *printer) conclude() {
+	if !p.w.only || p.w.json || p.answer == "" {
+		return
+	}
+	p.endLine()
+	p.c.printf("%s\n", strings.TrimRight(visible(p.answer), "\n"))
 }
 
 func (p *printer) endLine() {
 	if p.midLine {
-		p.c.printf("\n")
+		p.print("\n")
 		p.midLine = false
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -21,6 +22,7 @@ type runFlags struct {
 	approve                string
 	json, detach           bool
 	key                    string
+	extraFlags
 }
 
 func (f *runFlags) add(c *app, cmd *cobra.Command) {
@@ -31,6 +33,7 @@ func (f *runFlags) add(c *app, cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one event per line as JSON; the same as -o json")
 	cmd.Flags().BoolVar(&f.detach, "detach", false, "print the ids and do not wait")
 	cmd.Flags().StringVar(&f.key, "idempotency-key", "", "a repeated call with this key makes nothing new (default: a new key)")
+	f.extraFlags.add(cmd)
 	c.outputFlag(cmd)
 }
 
@@ -104,7 +107,12 @@ Exit codes: 0 completed, 1 failed, 3 cancelled, 4 waiting for something named,
 			if err != nil {
 				return err
 			}
+			more, err := f.check()
+			if err != nil {
+				return err
+			}
 			req := &sessionv1.RunAgentRequest{
+				OutputSchema: more.schema, Record: more.record,
 				Agent: args[0], Org: org, Message: text, Model: absoluteModel(f.model, "."), Effort: f.effort, Approve: approve,
 				IdempotencyKey: keyOr(f.key),
 			}
@@ -115,7 +123,7 @@ Exit codes: 0 completed, 1 failed, 3 cancelled, 4 waiting for something named,
 				}
 				req.Workspace = &sessionv1.Workspace{Source: &sessionv1.Workspace_Local{Local: &sessionv1.LocalWorkspace{Path: abs}}}
 			}
-			return c.run(cmd, &f, req)
+			return c.run(cmd, &f, req, more)
 		},
 	}
 	f.add(c, cmd)
@@ -124,7 +132,7 @@ Exit codes: 0 completed, 1 failed, 3 cancelled, 4 waiting for something named,
 	return cmd
 }
 
-func (c *app) run(cmd *cobra.Command, f *runFlags, req *sessionv1.RunAgentRequest) error {
+func (c *app) run(cmd *cobra.Command, f *runFlags, req *sessionv1.RunAgentRequest, more extras) error {
 	events := false
 	if !f.detach {
 		var err error
@@ -136,6 +144,10 @@ func (c *app) run(cmd *cobra.Command, f *runFlags, req *sessionv1.RunAgentReques
 	if err != nil {
 		return err
 	}
+	if err := f.upload(cmd.Context(), cl, req.GetOrg(), &more); err != nil {
+		return err
+	}
+	req.Attachments = more.attachments
 	res, err := cl.sessions.RunAgent(cmd.Context(), connect.NewRequest(req))
 	if err != nil {
 		return err
@@ -151,13 +163,35 @@ func (c *app) run(cmd *cobra.Command, f *runFlags, req *sessionv1.RunAgentReques
 			c.note("workspace %s (local: the agent works in the folder itself)", w)
 		}
 	}
-	w := watch{session: ids[0], execution: ids[1], json: events}
+	w := watch{session: ids[0], execution: ids[1], json: events, only: f.answerOnly()}
 	if f.key != "" {
 		if w, err = cl.fromTheStart(cmd.Context(), w); err != nil {
 			return err
 		}
 	}
-	return c.watch(cmd.Context(), cl, w)
+	return c.follow(cmd.Context(), cl, w, f, req.GetOrg())
+}
+
+// answerOnly says whether standard output gets the answer alone.
+func (f *runFlags) answerOnly() bool { return f.quiet || f.schema != "" }
+
+// follow watches a turn, and writes what it made where the flags say so, however it
+// ended.
+func (c *app) follow(ctx context.Context, cl *client, w watch, f *runFlags, org string) error {
+	err := c.watch(ctx, cl, w)
+	if f.download == "" {
+		return err
+	}
+	if again, cerr := c.connect(); cerr == nil {
+		cl = again // the server may have been started anew meanwhile
+	}
+	if derr := c.downloadAll(ctx, cl, "execution_id = "+w.execution, org, f.download); derr != nil {
+		c.complain(derr)
+		if err == nil {
+			return exitError{exitFailed, nil}
+		}
+	}
+	return err
 }
 
 // keyOr makes a key when none was given, so that a call that the transport

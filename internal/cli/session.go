@@ -27,7 +27,12 @@ another turn runs, it waits for its own.`,
 			if err != nil {
 				return err
 			}
-			return c.send(cmd, &f, &sessionv1.SendMessageRequest{
+			more, err := f.check()
+			if err != nil {
+				return err
+			}
+			return c.send(cmd, &f, more, &sessionv1.SendMessageRequest{
+				OutputSchema: more.schema, Record: more.record,
 				SessionId: args[0], Message: text, Model: absoluteModel(f.model, "."), Effort: f.effort, Approve: approve, IdempotencyKey: keyOr(f.key),
 			})
 		},
@@ -36,7 +41,7 @@ another turn runs, it waits for its own.`,
 	return cmd
 }
 
-func (c *app) send(cmd *cobra.Command, f *runFlags, req *sessionv1.SendMessageRequest) error {
+func (c *app) send(cmd *cobra.Command, f *runFlags, more extras, req *sessionv1.SendMessageRequest) error {
 	events := false
 	if !f.detach {
 		var err error
@@ -52,6 +57,10 @@ func (c *app) send(cmd *cobra.Command, f *runFlags, req *sessionv1.SendMessageRe
 	if err != nil {
 		return err
 	}
+	if err := f.upload(cmd.Context(), cl, before.GetMetadata().GetOrg(), &more); err != nil {
+		return err
+	}
+	req.Attachments = more.attachments
 	res, err := cl.sessions.SendMessage(cmd.Context(), connect.NewRequest(req))
 	if err != nil {
 		return err
@@ -63,13 +72,13 @@ func (c *app) send(cmd *cobra.Command, f *runFlags, req *sessionv1.SendMessageRe
 	if phase := before.GetStatus().GetPhase(); phase == sessionv1.SessionPhase_running || phase == sessionv1.SessionPhase_cancelling {
 		c.note("queued: another turn of the session is at work")
 	}
-	w := watch{session: req.GetSessionId(), execution: execution.GetMetadata().GetId(), after: before.GetStatus().GetLastSeq(), json: events}
+	w := watch{session: req.GetSessionId(), execution: execution.GetMetadata().GetId(), after: before.GetStatus().GetLastSeq(), json: events, only: f.answerOnly()}
 	if f.key != "" {
 		if w, err = cl.fromTheStart(cmd.Context(), w); err != nil {
 			return err
 		}
 	}
-	return c.watch(cmd.Context(), cl, w)
+	return c.follow(cmd.Context(), cl, w, f, before.GetMetadata().GetOrg())
 }
 
 // showAccepted prints what was accepted: the ids, one per line, or the answer.

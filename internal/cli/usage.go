@@ -11,7 +11,7 @@ import (
 // planned are the commands of the contract that later releases bring.
 var planned = []string{
 	"reset", "runner", "machine", "sandbox", "diff", "edit", "search", "tag", "chat", "steer", "pause", "resume", "terminate",
-	"approvals", "usage", "skill", "workflow", "schedule", "auth", "apikey", "context", "mcp", "migrate", "backup", "restore", "models", "test",
+	"approvals", "skill", "workflow", "schedule", "auth", "apikey", "context", "mcp", "migrate", "backup", "restore", "test",
 	"units", "license",
 }
 

@@ -23,6 +23,7 @@ type watch struct {
 	after     int64
 	head      int64 // where the log ended when the watch began; earlier events end nothing
 	json      bool
+	only      bool // standard output gets the final answer alone
 }
 
 // all says whether the whole session is watched.

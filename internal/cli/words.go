@@ -88,5 +88,8 @@ func tokens(u *messagev1.Usage) string {
 	if u.GetEstimated() {
 		s += " (partly estimated)"
 	}
+	if u.GetCostNanoUsd() != 0 || u.GetUnpricedCalls() != 0 {
+		s += " · cost " + costWords(u)
+	}
 	return s
 }

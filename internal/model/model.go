@@ -28,6 +28,7 @@ type ToolSpec struct {
 type Request struct {
 	Instructions    string
 	History         []*messagev1.Item // oldest first; ends with a user message, a developer message or tool results
+	Files           map[string][]byte // bytes of the images that History names, by artifact id; an image that is not there cannot be shown
 	Tools           []ToolSpec        // in a stable order
 	Effort          string            // "" leaves it to the provider
 	MaxOutputTokens int               // 0 leaves it to the provider
@@ -75,7 +76,8 @@ type Provider interface {
 // Registration adds a provider to the standard list.
 type Registration struct {
 	Name string // `scripted`, `openai`, ...: what stands before `:` or `/` in a model's name
-	Open func() (Provider, error)
+	// Open makes the provider; env reads a variable of the environment.
+	Open func(env func(name string) string) (Provider, error)
 }
 
 // Category is the closed set of ways in which a provider's answer fails.
@@ -99,14 +101,13 @@ const (
 // Error is what went wrong with one request. Its strings come from outside: they
 // are bounded, and they belong into the detail of a failure, never into a log.
 type Error struct {
-	Category     Category
-	Status       int    // HTTP status; 0 when there was none
-	Code         string // the provider's own code, at most LabelLimit bytes
-	Type         string // the provider's own type, at most LabelLimit bytes
-	Message      string // the provider's own words, at most MessageLimit bytes
-	RetryAfter   int    // whole seconds, rounded up, that the provider asks to wait; 0 when it said nothing
-	RetryAfterMS int64  // the same wait in milliseconds; 0 when nobody told it so precisely
-	Started      bool   // parts of the answer had come before
+	Category   Category
+	Status     int           // HTTP status; 0 when there was none
+	Code       string        // the provider's own code, at most LabelLimit bytes
+	Type       string        // the provider's own type, at most LabelLimit bytes
+	Message    string        // the provider's own words, at most MessageLimit bytes
+	RetryAfter time.Duration // how long the provider asks to wait, in whole milliseconds; 0 when it said nothing
+	Started    bool          // parts of the answer had come before
 }
 
 // The bounds, in bytes, of what an Error keeps of the other side's words.
@@ -114,14 +115,6 @@ const (
 	LabelLimit   = 256
 	MessageLimit = 4096
 )
-
-// Wait is how long the provider asks to wait; 0 when it said nothing.
-func (e *Error) Wait() time.Duration {
-	if e.RetryAfterMS > 0 {
-		return time.Duration(e.RetryAfterMS) * time.Millisecond
-	}
-	return time.Duration(e.RetryAfter) * time.Second
-}
 
 // Error says the category and the provider's words.
 func (e *Error) Error() string {

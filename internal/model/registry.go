@@ -16,21 +16,23 @@ import (
 // first of its models is asked for. Safe for concurrent use.
 type Registry struct {
 	providers map[string]*entry
+	env       func(name string) string
 }
 
 // entry is one provider, opened once.
 type entry struct {
 	mu       sync.Mutex
-	open     func() (Provider, error)
+	open     func(env func(name string) string) (Provider, error)
 	provider Provider // nil until it was opened
 }
 
 var providerName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// NewRegistry makes a Registry of a list of providers. The error, about a name
+// NewRegistry makes a Registry of a list of providers, each of which reads its own
+// variables of the environment with env. The error, about a name
 // that is given twice or has not the form of one, is a mistake in the list.
-func NewRegistry(list []Registration) (*Registry, error) {
-	r := &Registry{providers: map[string]*entry{}}
+func NewRegistry(list []Registration, env func(name string) string) (*Registry, error) {
+	r := &Registry{providers: map[string]*entry{}, env: env}
 	for _, one := range list {
 		switch {
 		case !providerName.MatchString(one.Name):
@@ -81,7 +83,7 @@ func (r *Registry) find(name string) (Provider, string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.provider == nil {
-		if e.provider, err = e.open(); err != nil {
+		if e.provider, err = e.open(r.env); err != nil {
 			e.provider = nil
 			return nil, "", err
 		}

@@ -85,14 +85,14 @@ func TestRegistry(t *testing.T) {
 	p, opened := &provider{}, atomic.Int32{}
 	fails := errors.New("the first time it fails")
 	r, err := model.NewRegistry([]model.Registration{
-		{Name: "scripted", Open: func() (model.Provider, error) {
+		{Name: "scripted", Open: func(func(string) string) (model.Provider, error) {
 			if opened.Add(1) == 1 {
 				return nil, fails
 			}
 			return p, nil
 		}},
-		{Name: "acme", Open: func() (model.Provider, error) { return p, nil }},
-	})
+		{Name: "acme", Open: func(func(string) string) (model.Provider, error) { return p, nil }},
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestRegistry(t *testing.T) {
 
 func TestRegistryRefuses(t *testing.T) {
 	t.Parallel()
-	r, err := model.NewRegistry([]model.Registration{{Name: "scripted", Open: func() (model.Provider, error) { return &provider{}, nil }}})
+	r, err := model.NewRegistry([]model.Registration{{Name: "scripted", Open: func(func(string) string) (model.Provider, error) { return &provider{}, nil }}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,14 +148,14 @@ func TestRegistryRefuses(t *testing.T) {
 
 func TestNewRegistryRefuses(t *testing.T) {
 	t.Parallel()
-	open := func() (model.Provider, error) { return nil, nil }
+	open := func(func(string) string) (model.Provider, error) { return nil, nil }
 	for says, list := range map[string][]model.Registration{
 		"two model providers are called a": {{Name: "a", Open: open}, {Name: "a", Open: open}},
 		`"A/b"`:                            {{Name: "A/b", Open: open}},
 		`""`:                               {{Open: open}},
 		"Open is nil":                      {{Name: "a"}},
 	} {
-		if _, err := model.NewRegistry(list); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := model.NewRegistry(list, nil); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("NewRegistry: %v, want %q", err, says)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	artifactv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1"
+	"github.com/cadre-dev/cadre/internal/artifact"
 	"github.com/cadre-dev/cadre/internal/authz"
 	"github.com/cadre-dev/cadre/internal/eventlog"
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -32,6 +34,8 @@ type Deps struct {
 	Validator *Validator
 	Log       *eventlog.Log
 	Models    Models
+	Catalogue Catalogue
+	Artifacts artifact.Store
 	Tools     Tools
 	Now       func() time.Time
 	// BodyDigest is a keyed digest of a request's bytes.
@@ -41,6 +45,8 @@ type Deps struct {
 	Wake func(session string, revision int64)
 	// Tell stops a running attempt on this node at once.
 	Tell func(store.Fence)
+	// Link signs a short-lived address for an artifact's bytes.
+	Link func(*artifactv1.Artifact) (url string, expires time.Time)
 	// Processes are what tool calls started.
 	Processes Processes
 }
@@ -58,6 +64,13 @@ type Processes interface {
 type Models interface {
 	Open(ctx context.Context, name string) (model.Model, error)
 	Fingerprint(ctx context.Context, name string) (string, error)
+}
+
+// Catalogue knows which model is used when none is named.
+type Catalogue interface {
+	// Default is the first default model for which usable answers true; "" when there
+	// is none.
+	Default(usable func(name string) bool) string
 }
 
 // Tools finds tools by name.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	ledgerv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/ledger/v1"
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/artifact"
 	"github.com/cadre-dev/cadre/internal/eventlog"
 	"github.com/cadre-dev/cadre/internal/model"
@@ -21,10 +23,17 @@ type Models interface {
 	Fingerprint(ctx context.Context, name string) (string, error)
 }
 
+// Catalogue knows what models cost and can.
+type Catalogue interface {
+	Cost(model string, u *messagev1.Usage, now time.Time)
+	Sees(model string) bool
+}
+
 // World is the product's own Effects: the real store, models, tools and folders.
 type World struct {
 	Store     store.Store
 	Models    Models
+	Catalogue Catalogue
 	Tools     func(name string) (tool.Tool, bool)
 	Open      func(folder string) (workspace.Workspace, error)
 	End       func(ctx context.Context, session, execution string) error // of processes; nil when none are started
@@ -40,9 +49,15 @@ var _ turn.Effects = (*World)(nil)
 func (w *World) Ledger() turn.Ledger { return w.Store }
 
 // OpenModel opens the model that the policy names.
-func (w *World) OpenModel(ctx context.Context, name string) (model.Model, error) {
-	return w.Models.Open(ctx, name)
+func (w *World) OpenModel(ctx context.Context, p *ledgerv1.ExecutionPolicy) (model.Model, error) {
+	return w.Models.Open(ctx, p.GetModel())
 }
+
+// Cost fills in what a request cost.
+func (w *World) Cost(name string, u *messagev1.Usage) { w.Catalogue.Cost(name, u, w.Clock()) }
+
+// Sees tells whether a model can be shown images.
+func (w *World) Sees(name string) bool { return w.Catalogue.Sees(name) }
 
 // Fingerprint identifies the definition behind a model's name now.
 func (w *World) Fingerprint(ctx context.Context, name string) (string, error) {

@@ -149,6 +149,7 @@ func (r *Runner) policy(ctx context.Context, a engine.Attempt) (p *ledgerv1.Exec
 	p = &ledgerv1.ExecutionPolicy{
 		Model: x.GetSpec().GetModel(), Provider: provider, Effort: x.GetSpec().GetEffort(),
 		AgentId: x.GetSpec().GetAgentId(), Workspace: s.GetSpec().GetWorkspace().GetLocal().GetPath(), Approve: x.GetSpec().GetApprove(),
+		OutputSchema: x.GetSpec().GetOutputSchema(), Record: x.GetSpec().GetRecord(),
 	}
 	if err := r.read(ctx, resourcev1.ResourceKind_agent, p.AgentId, agent); err != nil {
 		if fault.CodeOf(err) == fault.NotFound {

@@ -41,6 +41,12 @@ type process struct {
 	control *control.Control
 }
 
+// free is a catalogue in which all is free.
+type free struct{}
+
+func (free) Cost(string, *messagev1.Usage, time.Time) {}
+func (free) Sees(string) bool                         { return true }
+
 // play is a model of the test.
 type play func(ctx context.Context, req model.Request) iter.Seq2[model.Part, error]
 
@@ -60,7 +66,7 @@ func start(t *testing.T, dir string, m play) *process {
 	p.engine = memory.New(memory.Options{Log: log})
 	boot := id.New("boot")
 	p.runner = runner.New(runner.Options{Store: s, BootEpoch: boot, Log: log, Effects: &runner.World{
-		Store: s, Models: m, Tools: func(string) (tool.Tool, bool) { return nil, false }, Events: p.events, Clock: time.Now, SlogTurns: log,
+		Store: s, Models: m, Catalogue: free{}, Tools: func(string) (tool.Tool, bool) { return nil, false }, Events: p.events, Clock: time.Now, SlogTurns: log,
 	}})
 	p.control = control.New(control.Options{Store: s, Engine: p.engine, Runner: p.runner, BootEpoch: boot, Now: time.Now, Log: log, DispatchEvery: 200 * time.Millisecond})
 	if err := p.control.Inherit(t.Context()); err != nil {

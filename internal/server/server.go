@@ -18,6 +18,7 @@ import (
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
 
+	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1/artifactv1connect"
 	"github.com/cadre-dev/cadre/gen/go/rpc"
 	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/identity"
@@ -28,8 +29,12 @@ import (
 // to compress it.
 const compressFrom = 1 << 10
 
-// maxBody is the largest request, in bytes.
-const maxBody = 4 << 20
+// maxBody is the largest request, in bytes; an upload may be larger, as the contract
+// says, and JSON makes it larger by a third.
+const (
+	maxBody   = 4 << 20
+	maxUpload = 23 << 20
+)
 
 // Health says how the server is; reasons are empty when all is well.
 type Health func(ctx context.Context) (reasons []string)
@@ -38,6 +43,7 @@ type Health func(ctx context.Context) (reasons []string)
 type Options struct {
 	Dispatcher *Dispatcher
 	Health     Health
+	Files      *Files // nil serves none
 	Log        *slog.Logger
 }
 
@@ -66,6 +72,9 @@ func New(o Options) (*Server, error) {
 	}
 	mux.Handle("/v1/", rest)
 	mux.Handle("GET /v1/sessions/{session}/events/stream", stream.Handler(o.Dispatcher.Stream, o.Dispatcher.refuse, errorJSON))
+	if o.Files != nil {
+		mux.Handle("GET "+filesPath+"{artifact}/content", o.Files.serve(o.Dispatcher.refuse))
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("/", s.notFound)
@@ -93,7 +102,11 @@ func (s *Server) rpc(mux *http.ServeMux) []string {
 	}
 	var services []string
 	for _, m := range rpc.Methods {
-		h := m.Handler(s.opt.Dispatcher, opts...)
+		mine := opts
+		if m.Procedure == artifactv1connect.ArtifactServiceCreateProcedure {
+			mine = append(opts[:len(opts):len(opts)], connect.WithReadMaxBytes(maxUpload))
+		}
+		h := m.Handler(s.opt.Dispatcher, mine...)
 		if !m.Public {
 			h = s.withToken(h)
 		}

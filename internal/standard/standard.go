@@ -22,6 +22,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/model/gemini"
 	"github.com/cadre-dev/cadre/internal/model/openai"
 	"github.com/cadre-dev/cadre/internal/model/openai/chat"
+	"github.com/cadre-dev/cadre/internal/model/replay"
 	"github.com/cadre-dev/cadre/internal/model/scripted"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -49,24 +50,25 @@ func Kinds() []pipeline.Kind {
 // Tools are what agents may list.
 func Tools() []tool.Registration {
 	return []tool.Registration{
-		{Name: "read", New: read.New},
-		{Name: "write", New: write.New},
-		{Name: "edit", New: edit.New},
-		{Name: "list", New: list.New},
-		{Name: "grep", New: grep.New},
-		{Name: "shell", New: shell.New},
+		tool.Plain("read", read.New),
+		tool.Plain("write", write.New),
+		tool.Plain("edit", edit.New),
+		tool.Plain("list", list.New),
+		tool.Plain("grep", grep.New),
+		tool.Plain("shell", shell.New),
 	}
 }
 
 // Models are the providers.
 func Models() []model.Registration {
-	return []model.Registration{
-		{Name: "scripted", Open: func() (model.Provider, error) { return scripted.New(), nil }},
+	all := []model.Registration{
+		scripted.Registration,
 		openai.Registration,
 		chat.Registration,
 		anthropic.Registration,
 		gemini.Registration,
 	}
+	return append(all, replay.Registration(all))
 }
 
 // StoreDriver opens a database.

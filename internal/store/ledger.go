@@ -46,8 +46,9 @@ type Ledger interface {
 	StartTools(ctx context.Context, f Fence, starts []ToolStart) error
 	// FinishTools records outcomes and the items that the model will read.
 	FinishTools(ctx context.Context, f Fence, results []ToolFinish) error
-	// AddItem appends an item that Cadre itself adds to the history.
-	AddItem(ctx context.Context, f Fence, item *messagev1.Item) error
+	// AddItem appends an item that Cadre itself adds to the history. handOff notes that
+	// it is the hand-off of the final reply, which an execution gets once.
+	AddItem(ctx context.Context, f Fence, item *messagev1.Item, handOff bool) error
 	// Settle ends the execution.
 	Settle(ctx context.Context, f Fence, s Settlement) error
 	// Release gives the execution back without an outcome, with the proof that the
@@ -84,6 +85,9 @@ type Ledger interface {
 	Disown(ctx context.Context, boot string, now time.Time) ([]LiveAttempt, error)
 	// LiveAttempts lists attempts that were claimed and neither settled nor released.
 	LiveAttempts(ctx context.Context) ([]LiveAttempt, error)
+	// Usage adds up the model requests that a query finds, over groups. Requests of
+	// deleted sessions and agents count as well.
+	Usage(ctx context.Context, q UsageQuery) (UsageSums, error)
 	// PutArtifact records an artifact's row and its event in a running turn.
 	PutArtifact(ctx context.Context, f Fence, row Row, event *eventv1.Event) error
 	// EngineID is the id of the engine that this ledger's wake-ups went to; "" at first.

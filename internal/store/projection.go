@@ -70,6 +70,10 @@ func AddUsage(a, b *messagev1.Usage) *messagev1.Usage {
 		CachedInputTokens: a.GetCachedInputTokens() + b.GetCachedInputTokens(),
 		ReasoningTokens:   a.GetReasoningTokens() + b.GetReasoningTokens(),
 		Estimated:         a.GetEstimated() || b.GetEstimated(),
+		CostNanoUsd:       a.GetCostNanoUsd() + b.GetCostNanoUsd(),
+		UnpricedCalls:     a.GetUnpricedCalls() + b.GetUnpricedCalls(),
+
+		CacheWriteInputTokens: a.GetCacheWriteInputTokens() + b.GetCacheWriteInputTokens(),
 	}
 }
 

@@ -43,7 +43,18 @@ type Result struct {
 	Text    string
 	IsError bool   // the text says what went wrong and what to try
 	Summary string // a few words for a person's screen: `12 lines`, `3 matches`; may be ""
+	Files   []File // images that the model is shown beside the text; may be nil
 }
+
+// File is what a tool gives to the model beside text.
+type File struct {
+	Name      string // the file's own name, without folders
+	MediaType string // one of ImageTypes
+	Data      []byte
+}
+
+// ImageTypes are the media types that every provider's models with eyes can see.
+var ImageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // Env is what a tool works with.
 type Env struct {
@@ -97,8 +108,26 @@ type FileTool interface {
 	Prepare(ctx context.Context, env Env, call Call) (*Mutation, Result, error)
 }
 
+// FilesTool is a Tool whose whole effect is the replacement of several files, each
+// on its own: a crash can leave some of them changed.
+type FilesTool interface {
+	Tool
+	// PrepareAll works out all changes without making any. Files for which done answers
+	// true have been changed by this very call before a crash: they are left out. Arguments that
+	// cannot be met are a Result with IsError and no Mutation; the Result of the first
+	// Mutation is that of the call.
+	PrepareAll(ctx context.Context, env Env, call Call, done func(path string) bool) ([]*Mutation, Result, error)
+}
+
 // Registration adds a tool to the standard list.
 type Registration struct {
 	Name string
-	New  func() Tool
+	// New makes the tool. What it needs from outside it asks env for, by the names of
+	// environment variables; a value that makes no sense is an error for people.
+	New func(env func(string) string) (Tool, error)
+}
+
+// Plain registers a tool that needs nothing from outside.
+func Plain(name string, build func() Tool) Registration {
+	return Registration{Name: name, New: func(func(string) string) (Tool, error) { return build(), nil }}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,11 +86,16 @@ func (t *turn) hold() *messagev1.Usage {
 	if out == 0 {
 		out = defaultOutputHold
 	}
-	return &messagev1.Usage{InputTokens: int64(n), OutputTokens: out, Estimated: true}
+	u := &messagev1.Usage{InputTokens: int64(n), OutputTokens: out, Estimated: true}
+	t.fx.Cost(t.claim.Policy.GetModel(), u)
+	return u
 }
 
 func itemBytes(item *messagev1.Item) int {
 	n := len(item.GetUser().GetText()) + len(item.GetDeveloper().GetText()) + len(item.GetToolResult().GetText())
+	for _, a := range slices.Concat(item.GetUser().GetAttachments(), item.GetToolResult().GetAttachments()) {
+		n += attachmentTokens(a)
+	}
 	for _, part := range item.GetAssistant().GetParts() {
 		n += len(part.GetText()) + len(part.GetReasoning().GetText()) + len(part.GetReasoning().GetPrivate()) + len(part.GetToolCall().GetArguments())
 	}
@@ -117,7 +123,11 @@ func (t *turn) stream(ctx context.Context, number int32) (*answer, error) {
 	a := &answer{item: &messagev1.Item{}, deltas: t.newDeltas(ctx, number, cancel)}
 	defer a.deltas.stop()
 	parts := newParts(t.claim.Policy.GetProvider(), t.takenIDs(), number)
-	for part, err := range t.model.Ask(ctx, t.request(number)) {
+	req, err := t.request(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	for part, err := range t.model.Ask(ctx, req) {
 		idle.Reset(t.opt.ContentIdle)
 		if err == nil {
 			err = context.Cause(ctx)
@@ -154,14 +164,17 @@ func (t *turn) broken(ctx context.Context, a *answer, err error) error {
 	return err
 }
 
-func (t *turn) request(number int32) model.Request {
+func (t *turn) request(ctx context.Context, number int32) (model.Request, error) {
 	p := t.claim.Policy
-	return model.Request{
-		Instructions: p.GetInstructions(), History: t.history, Tools: t.specs, Effort: p.GetEffort(),
-		MaxOutputTokens: int(p.GetLimits().GetMaxOutputTokens()),
-		RequestID:       fmt.Sprintf("%s/%d", t.claim.Execution, number),
-		Sent:            func() { t.sent.Store(true) },
+	if err := t.show(ctx); err != nil {
+		return model.Request{}, err
 	}
+	return model.Request{
+		Instructions: p.GetInstructions(), History: t.shown.history, Files: t.shown.files, Tools: t.specs, Effort: p.GetEffort(),
+		MaxOutputTokens: int(p.GetLimits().GetMaxOutputTokens()), Schema: []byte(p.GetOutputSchema()),
+		RequestID: fmt.Sprintf("%s/%d", t.claim.Execution, number),
+		Sent:      func() { t.sent.Store(true) },
+	}, nil
 }
 
 // respond makes the answer durable: the rest of its text, the whole message,
@@ -171,6 +184,7 @@ func (t *turn) respond(ctx context.Context, number int32, a *answer) error {
 	if usage == nil {
 		usage = &messagev1.Usage{InputTokens: t.hold().GetInputTokens() / 4, OutputTokens: int64(len(a.text)/4) + 1, Estimated: true}
 	}
+	t.fx.Cost(t.claim.Policy.GetModel(), usage)
 	events := a.deltas.take()
 	events = append(events, t.event(&eventv1.AgentMessageCompleted{
 		Call: number, Text: a.text, FinishReason: a.done.FinishReason,

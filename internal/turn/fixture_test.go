@@ -47,6 +47,8 @@ type world struct {
 	folder    string
 	limits    *agentv1.AgentLimits
 	approve   agentexecutionv1.ApprovalMode
+	schema    string
+	blind     bool // the model takes no images
 	open      func(folder string) (workspace.Workspace, error)
 	end       func(ctx context.Context, session, execution string) error
 
@@ -125,7 +127,7 @@ func (w *world) claim(gone string) store.Claimed {
 		Session: w.session, Execution: w.execution, Attempt: id.New("att"), BootEpoch: "boot_test", Gone: gone, Now: w.Now(),
 		Policy: &ledgerv1.ExecutionPolicy{
 			Model: "fake/m", Provider: "fake", Instructions: "Do what the person says.", Tools: slices.Sorted(maps.Keys(w.tools)),
-			Workspace: w.folder, Limits: w.limits, Approve: w.approve,
+			Workspace: w.folder, Limits: w.limits, Approve: w.approve, OutputSchema: w.schema,
 		},
 		Events: func(how store.Taken) []*eventv1.Event {
 			if how.First {
@@ -207,9 +209,11 @@ func (w *world) status() *agentexecutionv1.AgentExecutionStatus {
 }
 
 func (w *world) Ledger() turn.Ledger { return &ledger{Store: w.store, w: w} }
-func (w *world) OpenModel(context.Context, string) (model.Model, error) {
+func (w *world) OpenModel(context.Context, *ledgerv1.ExecutionPolicy) (model.Model, error) {
 	return w, nil
 }
+func (w *world) Cost(_ string, u *messagev1.Usage)                   { u.CostNanoUsd = 10 * u.GetOutputTokens() }
+func (w *world) Sees(string) bool                                    { return !w.blind }
 func (w *world) Fingerprint(context.Context, string) (string, error) { return "", nil }
 func (w *world) Tool(name string) (tool.Tool, bool) {
 	t, ok := w.tools[name]

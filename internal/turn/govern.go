@@ -22,7 +22,7 @@ func (t *turn) govern(ctx context.Context) (step, error) {
 	if t.claim.Cancelled {
 		return nil, ErrCancelled
 	}
-	m, err := t.fx.OpenModel(ctx, p.GetModel())
+	m, err := t.fx.OpenModel(ctx, p)
 	if err != nil {
 		return nil, err
 	}

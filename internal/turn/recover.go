@@ -28,23 +28,19 @@ func (t *turn) resume(ctx context.Context, c *call) (w work, decided bool, err e
 	if err != nil {
 		return work{}, false, err
 	}
-	m := c.Mutation
 	if env.Workspace == nil {
 		return done(outcome{unknown: true}), true, nil
 	}
-	if err := env.Workspace.Tidy(ctx, m.GetPath(), c.id()); err != nil {
-		return work{}, false, err
-	}
-	now, err := env.Workspace.Digest(ctx, m.GetPath())
+	found, err := t.condition(ctx, c, env.Workspace)
 	switch {
 	case err != nil:
 		return work{}, false, err
-	case now == m.GetAfter():
-		return done(outcome{recovered: true, result: tool.Result{Text: m.GetResult(), Summary: m.GetSummary()}}), true, nil
-	case now == m.GetBefore():
-		return work{}, false, nil
+	case found == wasMade:
+		return done(outcome{recovered: true, result: tool.Result{Text: c.Mutation.GetResult(), Summary: c.Mutation.GetSummary()}}), true, nil
+	case found == wasForeign:
+		return done(outcome{unknown: true}), true, nil
 	}
-	return done(outcome{unknown: true}), true, nil
+	return work{}, false, nil // it is made now, or what is left of it
 }
 
 // settleFiles finds out what became of file changes that the end of the turn
@@ -54,10 +50,13 @@ func (t *turn) settleFiles(ctx context.Context) {
 		if c.recorded || !c.Started || c.Mutation == nil {
 			continue
 		}
-		o := outcome{result: tool.Fail("This change was not made: the turn ended before.")}
+		var o outcome
 		w, decided, err := t.resume(ctx, c)
-		if err == nil && decided {
+		switch {
+		case err == nil && decided:
 			o, err = w.run(ctx)
+		case err == nil:
+			o, err = t.interrupted(ctx, c)
 		}
 		if err == nil && !o.unknown {
 			_, err = t.record(ctx, []*call{c}, []outcome{o})

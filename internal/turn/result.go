@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -10,10 +11,13 @@ import (
 
 	artifactv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1"
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
+	"github.com/cadre-dev/cadre/internal/artifact"
 	"github.com/cadre-dev/cadre/internal/id"
 	"github.com/cadre-dev/cadre/internal/resource"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/tool"
 )
 
 // inline answers the text that goes into history. A result over the limit is
@@ -27,14 +31,11 @@ func (t *turn) inline(ctx context.Context, c *call, text string) (short, artifac
 	if err != nil {
 		return "", "", err
 	}
-	artifactID = id.New(resource.Meta(resourcev1.ResourceKind_artifact).GetPrefix())
-	row, err := t.artifactRow(artifactID, c, kept.SHA256, kept.Size)
+	a, err := t.putArtifact(ctx, c, kept, c.Call.GetName()+" result", plainText)
 	if err != nil {
 		return "", "", err
 	}
-	err = t.fx.Ledger().PutArtifact(ctx, t.claim.Fence, row, t.event(&eventv1.ArtifactCreated{
-		ArtifactId: artifactID, Sha256: kept.SHA256, Size: kept.Size, MediaType: "text/plain; charset=utf-8", Name: row.Name,
-	}))
+	artifactID = a.GetArtifactId()
 	return shorten(text, t.opt.InlineBytes/2, artifactID), artifactID, err
 }
 
@@ -52,20 +53,54 @@ func shorten(text string, room int, artifactID string) string {
 		text[:head], tail-head, len(text), artifactID, text[tail:])
 }
 
-func (t *turn) artifactRow(artifactID string, c *call, sha256 string, size int64) (store.Row, error) {
+const plainText = "text/plain; charset=utf-8"
+
+// keepFiles makes artifacts of what a tool gives to the model beside text.
+func (t *turn) keepFiles(ctx context.Context, c *call, files []tool.File) ([]*messagev1.Attachment, error) {
+	var all []*messagev1.Attachment
+	for _, f := range files {
+		kept, err := t.fx.Artifacts().Put(ctx, bytes.NewReader(f.Data))
+		if err != nil {
+			return nil, err
+		}
+		a, err := t.putArtifact(ctx, c, kept, f.Name, f.MediaType)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// putArtifact records an artifact whose bytes are kept.
+func (t *turn) putArtifact(ctx context.Context, c *call, kept artifact.Stored, name, mediaType string) (*messagev1.Attachment, error) {
+	a := &messagev1.Attachment{
+		ArtifactId: id.New(resource.Meta(resourcev1.ResourceKind_artifact).GetPrefix()), Name: name, MediaType: mediaType, Sha256: kept.SHA256, Size: kept.Size,
+	}
+	row, err := t.artifactRow(a, c)
+	if err != nil {
+		return nil, err
+	}
+	return a, t.fx.Ledger().PutArtifact(ctx, t.claim.Fence, row, t.event(&eventv1.ArtifactCreated{
+		ArtifactId: a.GetArtifactId(), Sha256: a.GetSha256(), Size: a.GetSize(), MediaType: a.GetMediaType(), Name: a.GetName(),
+	}))
+}
+
+// artifactRow makes the resource of an artifact that belongs to a call.
+func (t *turn) artifactRow(a *messagev1.Attachment, c *call) (store.Row, error) {
 	kind := resourcev1.ResourceKind_artifact
 	now := t.fx.Now()
 	m := &artifactv1.Artifact{
-		Metadata: &resourcev1.Metadata{Id: artifactID, Org: t.claim.Org, Name: c.Call.GetName() + " result", Version: &resourcev1.Version{Number: 1}, Visibility: resourcev1.Visibility_private},
+		Metadata: &resourcev1.Metadata{Id: a.GetArtifactId(), Org: t.claim.Org, Name: a.GetName(), Version: &resourcev1.Version{Number: 1}, Visibility: resourcev1.Visibility_private},
 		Spec: &artifactv1.ArtifactSpec{
-			SessionId: t.claim.Session, ExecutionId: t.claim.Execution, CallId: c.id(), Sha256: sha256, Size: size, MediaType: "text/plain; charset=utf-8",
+			SessionId: t.claim.Session, ExecutionId: t.claim.Execution, CallId: c.id(), Sha256: a.GetSha256(), Size: a.GetSize(), MediaType: a.GetMediaType(),
 		},
 	}
 	resource.SetIdentity(m, kind)
 	resource.Stamp(m.GetMetadata(), "", now, true)
 	data, err := proto.Marshal(m)
 	return store.Row{
-		Kind: kind, ID: artifactID, Org: t.claim.Org, Name: m.GetMetadata().GetName(), Visibility: m.GetMetadata().GetVisibility().String(),
+		Kind: kind, ID: a.GetArtifactId(), Org: t.claim.Org, Name: m.GetMetadata().GetName(), Visibility: m.GetMetadata().GetVisibility().String(),
 		Version: 1, CreatedAt: now, UpdatedAt: now, Index: store.IndexOf(m, store.ArtifactIndex), Data: data,
 	}, err
 }

@@ -22,11 +22,16 @@ func (t *turn) finish(ctx context.Context) (step, error) {
 	if limit == "" && strings.TrimSpace(replyText(last)) == "" {
 		limit = "empty_final_reply"
 	}
+	if limit == "" {
+		if again, err := t.checkOutput(ctx, replyText(last)); again != nil || err != nil {
+			return again, err
+		}
+	}
 	if limit != "empty_final_reply" || !t.tooled || t.claim.HandedOff {
 		return nil, t.settleCompleted(ctx, limit)
 	}
 	item := &messagev1.Item{Item: &messagev1.Item_Developer{Developer: &messagev1.DeveloperMessage{Text: handOff}}}
-	if err := t.fx.Ledger().AddItem(ctx, t.claim.Fence, item); err != nil {
+	if err := t.fx.Ledger().AddItem(ctx, t.claim.Fence, item, true); err != nil {
 		return nil, err
 	}
 	t.claim.HandedOff = true

@@ -182,9 +182,10 @@ func (t *turn) prepare(ctx context.Context, c *call) (work, error) {
 		return work{}, err
 	}
 	input := c.input()
-	start := &store.ToolStart{CallID: c.id(), Class: string(class), Event: t.event(&eventv1.AgentToolStarted{
-		CallId: c.id(), Name: c.Call.GetName(), Class: string(class),
-	})}
+	start := &store.ToolStart{CallID: c.id(), Class: string(class), Event: t.startEvent(c, class)}
+	if files, ok := c.tool.(tool.FilesTool); ok {
+		return t.prepareFiles(ctx, c, files, env, start)
+	}
 	file, ok := c.tool.(tool.FileTool)
 	if !ok {
 		return work{start: start, run: func(ctx context.Context) (outcome, error) {
@@ -237,14 +238,16 @@ func (t *turn) record(ctx context.Context, batch []*call, outcomes []outcome) (u
 		if o.unknown {
 			return true, t.recordUnknown(ctx, c, finishes)
 		}
-		var text, artifactID string
+		var k kept
 		if err := t.patiently(ctx, func(ctx context.Context) (err error) {
-			text, artifactID, err = t.inline(ctx, c, o.result.Text)
+			if k.text, k.artifact, err = t.inline(ctx, c, o.result.Text); err == nil {
+				k.files, err = t.keepFiles(ctx, c, o.result.Files)
+			}
 			return err
 		}); err != nil {
 			return false, err
 		}
-		finishes = append(finishes, store.ToolFinish{CallID: c.id(), Event: t.finished(c, o, text, artifactID), Item: resultItem(c, text, o.result.IsError, artifactID)})
+		finishes = append(finishes, store.ToolFinish{CallID: c.id(), Event: t.finished(c, o, k), Item: resultItem(c, o, k)})
 	}
 	if err := t.finishAll(ctx, finishes); err != nil {
 		return false, err
@@ -313,18 +316,25 @@ func (t *turn) recordUnknown(ctx context.Context, c *call, before []store.ToolFi
 	return t.finishAll(ctx, before)
 }
 
-func (t *turn) finished(c *call, o outcome, text, artifactID string) *eventv1.Event {
+// kept is a result as the history holds it.
+type kept struct {
+	text     string
+	artifact string // that holds the whole text when it is shortened
+	files    []*messagev1.Attachment
+}
+
+func (t *turn) finished(c *call, o outcome, k kept) *eventv1.Event {
 	if o.result.IsError {
-		return t.event(&eventv1.AgentToolFailed{CallId: c.id(), Name: c.Call.GetName(), Result: text, DurationMs: o.took.Milliseconds()})
+		return t.event(&eventv1.AgentToolFailed{CallId: c.id(), Name: c.Call.GetName(), Result: k.text, DurationMs: o.took.Milliseconds()})
 	}
 	return t.event(&eventv1.AgentToolCompleted{
-		CallId: c.id(), Name: c.Call.GetName(), Result: text, DurationMs: o.took.Milliseconds(), ArtifactId: artifactID, Recovered: o.recovered,
-		Summary: o.result.Summary,
+		CallId: c.id(), Name: c.Call.GetName(), Result: k.text, DurationMs: o.took.Milliseconds(), ArtifactId: k.artifact, Recovered: o.recovered,
+		Summary: o.result.Summary, Attachments: k.files,
 	})
 }
 
-func resultItem(c *call, text string, isError bool, artifactID string) *messagev1.Item {
+func resultItem(c *call, o outcome, k kept) *messagev1.Item {
 	return &messagev1.Item{Item: &messagev1.Item_ToolResult{ToolResult: &messagev1.ToolResult{
-		CallId: c.id(), Name: c.Call.GetName(), Text: text, IsError: isError, ArtifactId: artifactID,
+		CallId: c.id(), Name: c.Call.GetName(), Text: k.text, IsError: o.result.IsError, ArtifactId: k.artifact, Attachments: k.files,
 	}}}
 }

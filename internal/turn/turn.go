@@ -17,6 +17,7 @@ import (
 	"time"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	ledgerv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/ledger/v1"
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/artifact"
 	"github.com/cadre-dev/cadre/internal/engine"
@@ -35,7 +36,7 @@ type Ledger interface {
 	Respond(ctx context.Context, f store.Fence, r store.Response) error
 	StartTools(ctx context.Context, f store.Fence, starts []store.ToolStart) error
 	FinishTools(ctx context.Context, f store.Fence, results []store.ToolFinish) error
-	AddItem(ctx context.Context, f store.Fence, item *messagev1.Item) error
+	AddItem(ctx context.Context, f store.Fence, item *messagev1.Item, handOff bool) error
 	PutArtifact(ctx context.Context, f store.Fence, row store.Row, event *eventv1.Event) error
 	Settle(ctx context.Context, f store.Fence, s store.Settlement) error
 	Release(ctx context.Context, f store.Fence, reason string, now time.Time) error
@@ -45,8 +46,13 @@ type Ledger interface {
 // Effects is the world as a turn sees it.
 type Effects interface {
 	Ledger() Ledger
-	// OpenModel opens the model that the policy names.
-	OpenModel(ctx context.Context, name string) (model.Model, error)
+	// OpenModel opens the model that the policy names, recording what it asks where
+	// the policy says so.
+	OpenModel(ctx context.Context, p *ledgerv1.ExecutionPolicy) (model.Model, error)
+	// Cost fills in what one request to a model cost, by the prices of now.
+	Cost(model string, u *messagev1.Usage)
+	// Sees tells whether a model can be shown images.
+	Sees(model string) bool
 	// Fingerprint identifies the definition behind a model's name now.
 	Fingerprint(ctx context.Context, name string) (string, error)
 	// Tool finds a tool by its name.
@@ -110,6 +116,7 @@ type turn struct {
 	specs   []model.ToolSpec
 	folder  workspace.Workspace // opened by the first tool that needs it
 	history []*messagev1.Item
+	shown   shown // of the history, as the model sees it
 	pending []store.PendingTool
 	open    []*call     // calls made of pending, nil until they are
 	unknown *call       // whose outcome nobody knows; the turn is about to wait for a person

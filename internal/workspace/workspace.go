@@ -36,6 +36,7 @@ type Replacement struct {
 	Path   string
 	Data   []byte
 	Before string // the digest that the file must have now, or Absent. "" does not check
+	Remove bool   // the file is removed instead, and Data is not looked at; its folder stays
 	Token  string // names the temporary file, so that a crashed write's remains are found: the tool call's id
 }
 
@@ -61,7 +62,9 @@ type Workspace interface {
 	Digest(ctx context.Context, path string) (string, error)
 	// Replace writes a file whole by a temporary file and a rename, creating its
 	// folders, keeping the permissions of the file it replaces. A link is written
-	// through. ErrChanged when Before does not match.
+	// through. ErrChanged when Before does not match. With Remove the entry named is
+	// taken away, durably: a link itself, not what it leads to, which must lie inside and be
+	// no folder. One that is not there is removed already when Before allows that.
 	Replace(ctx context.Context, r Replacement) error
 	// Tidy removes the temporary file that an interrupted Replace with this token
 	// may have left beside path. Nothing to remove is no error.

@@ -9,8 +9,12 @@ import (
 	agentexecutionv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1/agentexecutionv1connect"
 	artifactv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1"
 	artifactv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1/artifactv1connect"
+	modelv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/model/v1"
+	modelv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/model/v1/modelv1connect"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	sessionv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1/sessionv1connect"
+	usagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/usage/v1"
+	usagev1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/usage/v1/usagev1connect"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	serverv1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1"
 	serverv1connect "github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1/serverv1connect"
@@ -29,8 +33,11 @@ var Methods = []Method{
 	unary[resourcev1.ListRequest, agentv1.ListAgentsResponse](agentv1connect.AgentServiceListProcedure, agentv1.File_cadre_agentic_agent_v1_agent_proto.Services().ByName("AgentService").Methods().ByName("List"), false),
 	unary[resourcev1.GetRequest, agentexecutionv1.AgentExecution](agentexecutionv1connect.AgentExecutionServiceGetProcedure, agentexecutionv1.File_cadre_agentic_agentexecution_v1_agentexecution_proto.Services().ByName("AgentExecutionService").Methods().ByName("Get"), false),
 	unary[resourcev1.ListRequest, agentexecutionv1.ListAgentExecutionsResponse](agentexecutionv1connect.AgentExecutionServiceListProcedure, agentexecutionv1.File_cadre_agentic_agentexecution_v1_agentexecution_proto.Services().ByName("AgentExecutionService").Methods().ByName("List"), false),
+	unary[artifactv1.CreateArtifactRequest, artifactv1.Artifact](artifactv1connect.ArtifactServiceCreateProcedure, artifactv1.File_cadre_agentic_artifact_v1_artifact_proto.Services().ByName("ArtifactService").Methods().ByName("Create"), false),
+	unary[resourcev1.GetRequest, artifactv1.DownloadArtifactResponse](artifactv1connect.ArtifactServiceDownloadProcedure, artifactv1.File_cadre_agentic_artifact_v1_artifact_proto.Services().ByName("ArtifactService").Methods().ByName("Download"), false),
 	unary[resourcev1.GetRequest, artifactv1.Artifact](artifactv1connect.ArtifactServiceGetProcedure, artifactv1.File_cadre_agentic_artifact_v1_artifact_proto.Services().ByName("ArtifactService").Methods().ByName("Get"), false),
 	unary[resourcev1.ListRequest, artifactv1.ListArtifactsResponse](artifactv1connect.ArtifactServiceListProcedure, artifactv1.File_cadre_agentic_artifact_v1_artifact_proto.Services().ByName("ArtifactService").Methods().ByName("List"), false),
+	unary[modelv1.ListModelsRequest, modelv1.ListModelsResponse](modelv1connect.ModelServiceListProcedure, modelv1.File_cadre_agentic_model_v1_model_proto.Services().ByName("ModelService").Methods().ByName("List"), false),
 	unary[sessionv1.CreateSessionRequest, sessionv1.Session](sessionv1connect.SessionServiceCreateProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("Create"), false),
 	unary[resourcev1.DeleteRequest, sessionv1.Session](sessionv1connect.SessionServiceDeleteProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("Delete"), false),
 	unary[resourcev1.GetRequest, sessionv1.Session](sessionv1connect.SessionServiceGetProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("Get"), false),
@@ -42,6 +49,7 @@ var Methods = []Method{
 	unary[sessionv1.GetTranscriptRequest, sessionv1.Transcript](sessionv1connect.SessionServiceGetTranscriptProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("GetTranscript"), false),
 	unary[sessionv1.ListEventsRequest, sessionv1.ListEventsResponse](sessionv1connect.SessionServiceListEventsProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("ListEvents"), false),
 	serverStream[sessionv1.SubscribeEventsRequest, sessionv1.Frame](sessionv1connect.SessionServiceSubscribeEventsProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("SubscribeEvents"), false),
+	unary[usagev1.SummarizeUsageRequest, usagev1.SummarizeUsageResponse](usagev1connect.UsageServiceSummarizeProcedure, usagev1.File_cadre_agentic_usage_v1_usage_proto.Services().ByName("UsageService").Methods().ByName("Summarize"), false),
 	unary[serverv1.GetServerInfoRequest, serverv1.ServerInfo](serverv1connect.ServerServiceGetServerInfoProcedure, serverv1.File_cadre_platform_server_v1_server_proto.Services().ByName("ServerService").Methods().ByName("GetServerInfo"), true),
 	unary[organizationv1.CreateOrganizationRequest, organizationv1.Organization](organizationv1connect.OrganizationServiceCreateProcedure, organizationv1.File_cadre_tenancy_organization_v1_organization_proto.Services().ByName("OrganizationService").Methods().ByName("Create"), false),
 	unary[organizationv1.UpdateOrganizationRequest, organizationv1.Organization](organizationv1connect.OrganizationServiceUpdateProcedure, organizationv1.File_cadre_tenancy_organization_v1_organization_proto.Services().ByName("OrganizationService").Methods().ByName("Update"), false),

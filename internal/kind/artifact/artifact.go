@@ -1,5 +1,6 @@
-// Package artifact is the noun of what turns leave behind: results too large
-// for a message. Turns make it; here it is only read.
+// Package artifact is the noun of files: what turns leave behind because it is too
+// large for a message, and what people attach to theirs. Turns make theirs by
+// themselves; here files are uploaded, and found again.
 package artifact
 
 import (
@@ -15,6 +16,6 @@ import (
 func Kind() pipeline.Kind {
 	return pipeline.Kind{
 		Kind: resourcev1.ResourceKind_artifact, New: func() proto.Message { return &artifactv1.Artifact{} },
-		Index: store.ArtifactIndex, Listed: true,
+		Index: store.ArtifactIndex, Listed: true, Verbs: verbs,
 	}
 }

@@ -36,7 +36,7 @@ func takeRun() pipeline.Step {
 			m.Spec.Workspace = proto.Clone(in.GetWorkspace()).(*sessionv1.Workspace)
 		}
 		r.Desired = m
-		r.State = &run{session: m, agentRef: in.GetAgent(), message: in.GetMessage(), model: in.GetModel(), effort: in.GetEffort(), approve: in.GetApprove()}
+		r.State = &run{session: m, agentRef: in.GetAgent(), asked: askedOf(in)}
 		return nil
 	}}
 }
@@ -46,7 +46,7 @@ func takeMessage() pipeline.Step {
 	return pipeline.Step{Name: "take message", Do: func(_ context.Context, r *pipeline.Request) error {
 		in := r.Message.(*sessionv1.SendMessageRequest)
 		r.Org = r.Row.Org
-		r.State = &run{session: r.Existing.(*sessionv1.Session), message: in.GetMessage(), model: in.GetModel(), effort: in.GetEffort(), approve: in.GetApprove()}
+		r.State = &run{session: r.Existing.(*sessionv1.Session), asked: askedOf(in)}
 		return nil
 	}}
 }
@@ -63,7 +63,7 @@ func checkApproval() pipeline.Step {
 }
 
 // resolveModel chooses the model: the input's, the one of the session's last
-// turn, the agent's. One that cannot be used now is refused before anything is written.
+// turn, the agent's, the first default whose key is set. One that cannot be used now is refused before anything is written.
 func resolveModel(d pipeline.Deps) pipeline.Step {
 	return pipeline.Step{Name: "resolve model", Do: func(ctx context.Context, r *pipeline.Request) error {
 		s := stateOf(r)
@@ -82,6 +82,9 @@ func resolveModel(d pipeline.Deps) pipeline.Step {
 		}
 		if s.effort == "" {
 			s.effort = s.agent.GetSpec().GetEffort()
+		}
+		if s.model == "" {
+			s.model = d.Catalogue.Default(func(name string) bool { _, err := d.Models.Open(ctx, name); return err == nil })
 		}
 		_, err := d.Models.Open(ctx, s.model)
 		return err
@@ -116,6 +119,7 @@ func buildExecution(d pipeline.Deps) pipeline.Step {
 			},
 			Spec: &agentexecutionv1.AgentExecutionSpec{
 				SessionId: session, AgentId: s.agent.GetMetadata().GetId(), Model: s.model, Effort: s.effort, InputId: input, Approve: s.approve,
+				OutputSchema: s.schema, Record: s.record,
 			},
 			Status: &agentexecutionv1.AgentExecutionStatus{Phase: agentexecutionv1.ExecutionPhase_queued},
 		}
@@ -124,9 +128,9 @@ func buildExecution(d pipeline.Deps) pipeline.Step {
 		s.execution = pipeline.RowOf(pipeline.Kind{Kind: executionKind, Index: store.ExecutionIndex}, m)
 		s.accept = store.Accept{
 			New: s.create, Session: session, Execution: s.execution, Once: r.Once, Now: now,
-			Input: store.Input{ID: input, Item: &messagev1.Item{Item: &messagev1.Item_User{User: &messagev1.UserMessage{Text: s.message}}}},
+			Input: store.Input{ID: input, Item: &messagev1.Item{Item: &messagev1.Item_User{User: &messagev1.UserMessage{Text: s.message, Attachments: s.attached}}}},
 			Events: []*eventv1.Event{
-				event.New(now, &eventv1.InputQueued{InputId: input, Text: s.message, Model: s.model}),
+				event.New(now, &eventv1.InputQueued{InputId: input, Text: s.message, Model: s.model, Attachments: s.attached}),
 				event.New(now, &eventv1.TurnQueued{InputId: input, Model: s.model}),
 			},
 		}

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	agentv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agent/v1"
-	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/event"
@@ -74,14 +74,15 @@ func verbs(d pipeline.Deps) []pipeline.Verb {
 			Procedure: procedure("RunAgent"), Permission: "execute", Output: func() proto.Message { return &sessionv1.RunAgentResponse{} },
 			Steps: []pipeline.Step{
 				pipeline.Authorize(d, "execute", agentKind), pipeline.Validate(d), pipeline.Recall(d), takeRun(), pipeline.RequireOrg(d, self),
-				checkApproval(), resolveAgent(d), resolveWorkspace(d), resolveModel(d), buildSession(d), buildExecution(d), accept(d),
+				checkApproval(), checkOutput(), checkRecord(), resolveAgent(d), resolveWorkspace(d), resolveModel(d), resolveAttachments(d), buildSession(d), buildExecution(d), accept(d),
 			},
 		},
 		{
 			Procedure: procedure("SendMessage"), Permission: "execute", Output: func() proto.Message { return &sessionv1.SendMessageResponse{} },
 			Steps: []pipeline.Step{
 				pipeline.Authorize(d, "execute", sessionKind), pipeline.Validate(d), pipeline.Recall(d), loadSession(d),
-				pipeline.AuthorizeTarget(d, "execute", sessionKind), takeMessage(), checkApproval(), resolveAgent(d), resolveModel(d), buildExecution(d), accept(d),
+				pipeline.AuthorizeTarget(d, "execute", sessionKind), takeMessage(), checkApproval(), checkOutput(), checkRecord(),
+				resolveAgent(d), resolveModel(d), resolveAttachments(d), buildExecution(d), accept(d),
 			},
 		},
 		{
@@ -106,11 +107,9 @@ func verbs(d pipeline.Deps) []pipeline.Verb {
 
 // run is what the verbs that make sessions and inputs know on their way.
 type run struct {
+	asked
 	agentRef  string
-	message   string
-	model     string
-	effort    string
-	approve   agentexecutionv1.ApprovalMode
+	attached  []*messagev1.Attachment
 	agent     *agentv1.Agent
 	session   *sessionv1.Session
 	create    *store.NewSession // nil when the session exists

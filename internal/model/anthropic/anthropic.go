@@ -6,6 +6,11 @@
 // who wants another try asks again. An answer counts as whole only when its
 // message_stop came.
 //
+// Images go as base64 in blocks of a user's turn and of results, except of results
+// that are errors, in which the API takes text alone. An answer is held to a schema; one
+// that the API cannot hold it to is reduced to what it can, or asked for in words, as
+// is any of a model from before the API had that.
+//
 // It reads ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL when a model is opened and no
 // other variable, profile or file, although the SDK below could.
 package anthropic
@@ -14,7 +19,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -35,7 +39,7 @@ const (
 const provider = "anthropic"
 
 // Registration is the provider's line in the standard list.
-var Registration = model.Registration{Name: provider, Open: func() (model.Provider, error) { return New(os.Getenv), nil }}
+var Registration = model.Registration{Name: provider, Open: func(env func(string) string) (model.Provider, error) { return New(env), nil }}
 
 // Provider opens models. Safe for concurrent use.
 type Provider struct {
@@ -51,7 +55,10 @@ func New(env func(name string) string) *Provider {
 // Open gives the model of that id, which is the provider's own. A fault names the
 // variable that is missing or wrong.
 func (p *Provider) Open(_ context.Context, id string) (model.Model, error) {
-	key := strings.TrimSpace(p.env(keyVariable))
+	key, err := model.Key(p.env, keyVariable)
+	if err != nil {
+		return nil, err
+	}
 	if key == "" {
 		return nil, fault.New(fault.FailedPrecondition, "MODEL_KEY_MISSING",
 			"the model %s/%s needs a key: set %s for the server and start it again", provider, id, keyVariable).With("variable", keyVariable)

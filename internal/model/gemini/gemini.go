@@ -7,13 +7,17 @@
 // with, to this provider alone. A request is sent once: who wants another try asks
 // again. The wire has no terminal event: an answer counts as whole only when a
 // candidate said why it finished.
+//
+// Images, except GIF, which the API does not take, go as inline data: beside a user's
+// words, and behind the results of an answer's calls with a word on which of them each
+// is from. A schema loses what the API does not know; models before the third generation
+// take a schema or tools, so that with tools it is asked for in words.
 package gemini
 
 import (
 	"context"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 
@@ -32,7 +36,7 @@ const (
 const provider = "gemini"
 
 // Registration is the provider's line in the standard list.
-var Registration = model.Registration{Name: provider, Open: func() (model.Provider, error) { return New(os.Getenv), nil }}
+var Registration = model.Registration{Name: provider, Open: func(env func(string) string) (model.Provider, error) { return New(env), nil }}
 
 // Provider opens models. Safe for concurrent use.
 type Provider struct {
@@ -55,7 +59,10 @@ func (p *Provider) Open(_ context.Context, id string) (model.Model, error) {
 		return nil, fault.New(fault.InvalidArgument, "MODEL_NAME_INVALID",
 			"the model %q is not well named: write gemini/<id>, with the id as the provider lists it", provider+"/"+id)
 	}
-	key := strings.TrimSpace(p.env(keyVariable))
+	key, err := model.Key(p.env, keyVariable)
+	if err != nil {
+		return nil, err
+	}
 	if key == "" {
 		return nil, fault.New(fault.FailedPrecondition, "MODEL_KEY_MISSING",
 			"the model %s/%s needs a key: set %s for the server and start it again", provider, id, keyVariable).With("variable", keyVariable)

@@ -5,12 +5,15 @@
 // what the model thought goes back as the sealed bytes that the provider gave. A
 // request is sent once; who wants another try asks again. The stream counts as whole
 // only when its terminal event came.
+//
+// Images go as data URLs, beside a user's words and in the output of a call. An answer
+// is held to a schema strictly where the schema is of the strict dialect that
+// model.StrictSchema describes; to another one it keeps as well as the model can.
 package openai
 
 import (
 	"context"
 	"net/http"
-	"os"
 
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/model/openai/sdk"
@@ -27,7 +30,7 @@ const (
 const provider = "openai"
 
 // Registration is the provider's line in the standard list.
-var Registration = model.Registration{Name: provider, Open: func() (model.Provider, error) { return New(os.Getenv), nil }}
+var Registration = model.Registration{Name: provider, Open: func(env func(string) string) (model.Provider, error) { return New(env), nil }}
 
 // Provider opens models. Safe for concurrent use.
 type Provider struct {
@@ -43,10 +46,14 @@ func New(env func(name string) string) *Provider {
 // Open gives the model of that id, which is the provider's own. A fault names the
 // variable that is missing or wrong.
 func (p *Provider) Open(_ context.Context, id string) (model.Model, error) {
-	e := sdk.Endpoint{Base: sdk.Value(p.env, baseVariable), Key: sdk.Value(p.env, keyVariable)}
-	if e.Key == "" {
+	key, err := model.Key(p.env, keyVariable)
+	if err != nil {
+		return nil, err
+	}
+	if key == "" {
 		return nil, sdk.MissingKey(provider+"/"+id, keyVariable)
 	}
+	e := sdk.Endpoint{Base: sdk.Value(p.env, baseVariable), Key: key}
 	if e.Base == "" {
 		e.Base = defaultBase
 	}

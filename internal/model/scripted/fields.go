@@ -101,15 +101,23 @@ func (u *usage) read(p *parser, n *yaml.Node) error {
 
 func (f *failure) fields() table {
 	return table{
-		"category":     func(p *parser, n *yaml.Node) error { return p.category(n, &f.err.Category) },
-		"status":       func(p *parser, n *yaml.Node) error { return integer(p, n, &f.err.Status, 0) },
-		"code":         func(p *parser, n *yaml.Node) error { return p.text(n, &f.err.Code) },
-		"message":      func(p *parser, n *yaml.Node) error { return p.text(n, &f.err.Message) },
-		"retry_after":  func(p *parser, n *yaml.Node) error { return integer(p, n, &f.err.RetryAfter, 0) },
+		"category": func(p *parser, n *yaml.Node) error { return p.category(n, &f.err.Category) },
+		"status":   func(p *parser, n *yaml.Node) error { return integer(p, n, &f.err.Status, 0) },
+		"code":     func(p *parser, n *yaml.Node) error { return p.text(n, &f.err.Code) },
+		"message":  func(p *parser, n *yaml.Node) error { return p.text(n, &f.err.Message) },
+		"retry_after": func(p *parser, n *yaml.Node) error {
+			seconds := 0
+			err := integer(p, n, &seconds, 0)
+			f.err.RetryAfter = time.Duration(min(seconds, longestWait)) * time.Second
+			return err
+		},
 		"after_chunks": func(p *parser, n *yaml.Node) error { return integer(p, n, &f.afterChunks, 0) },
 		"times":        func(p *parser, n *yaml.Node) error { return integer(p, n, &f.times, 1) },
 	}
 }
+
+// longestWait bounds, in seconds, what a script asks to wait; more is kept as this.
+const longestWait = 366 * 24 * 60 * 60
 
 // statuses are what providers usually answer; other categories have none.
 var statuses = map[model.Category]int{

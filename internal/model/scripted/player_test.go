@@ -182,13 +182,13 @@ turns:
 		want []string
 		err  *model.Error
 	}{
-		{"aex_1/1", history("u:x"), nil, &model.Error{Category: model.RateLimited, Status: 429, Code: "slow", Message: "Slow down.", RetryAfter: 3}},
-		{"aex_1/2", history("u:x"), nil, &model.Error{Category: model.RateLimited, Status: 429, Code: "slow", Message: "Slow down.", RetryAfter: 3}},
+		{"aex_1/1", history("u:x"), nil, &model.Error{Category: model.RateLimited, Status: 429, Code: "slow", Message: "Slow down.", RetryAfter: 3 * time.Second}},
+		{"aex_1/2", history("u:x"), nil, &model.Error{Category: model.RateLimited, Status: 429, Code: "slow", Message: "Slow down.", RetryAfter: 3 * time.Second}},
 		{"aex_1/3", history("u:x"), []string{"at last", ".stop"}, nil},
 		{"aex_1/4", history("u:x", "a"), []string{"plain", ".stop"}, nil},
 		{"aex_1/5", history("u:x", "a", "a"), []string{"?hm", "ab"}, &model.Error{Category: model.ServerError, Status: 503}},
 		{"aex_1/6", history("u:x", "a", "a"), []string{"?hm", "ab", "cd", ".stop"}, nil},
-		{"", history("u:x"), nil, &model.Error{Category: model.RateLimited, Status: 429, Code: "slow", Message: "Slow down.", RetryAfter: 3}},
+		{"", history("u:x"), nil, &model.Error{Category: model.RateLimited, Status: 429, Code: "slow", Message: "Slow down.", RetryAfter: 3 * time.Second}},
 		{"aex_2/9", history("u:x", "u:y"), nil, &model.Error{Category: model.Network}},
 	} {
 		got, err := play(m, model.Request{History: c.h, RequestID: c.id})

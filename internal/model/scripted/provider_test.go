@@ -87,7 +87,7 @@ func TestChanges(t *testing.T) {
 
 func TestRegistered(t *testing.T) {
 	t.Parallel()
-	r, err := model.NewRegistry([]model.Registration{scripted.Registration})
+	r, err := model.NewRegistry([]model.Registration{scripted.Registration}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

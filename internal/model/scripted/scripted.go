@@ -28,7 +28,7 @@ const (
 )
 
 // Registration is the provider's line in the standard list.
-var Registration = model.Registration{Name: "scripted", Open: func() (model.Provider, error) { return New(), nil }}
+var Registration = model.Registration{Name: "scripted", Open: func(func(string) string) (model.Provider, error) { return New(), nil }}
 
 // Provider opens scripts. Safe for concurrent use.
 type Provider struct {

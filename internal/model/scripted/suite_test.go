@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/cadre-dev/cadre/internal/model"
@@ -45,7 +46,7 @@ func step(a modeltest.Answer) map[string]any {
 		s["usage"] = map[string]any{"input": u.InputTokens, "output": u.OutputTokens, "cached": u.CachedInputTokens, "reasoning": u.ReasoningTokens}
 	}
 	if e := a.Fail; e != nil {
-		s["error"] = map[string]any{"category": e.Category, "message": e.Message, "retry_after": e.RetryAfter, "after_chunks": len(a.Text)}
+		s["error"] = map[string]any{"category": e.Category, "message": e.Message, "retry_after": e.RetryAfter / time.Second, "after_chunks": len(a.Text)}
 	}
 	var calls []any
 	for _, c := range a.Calls {

@@ -211,12 +211,12 @@ func (t *txn) settleHolds(x *execution, now time.Time) error {
 	var n int32
 	err := t.rows(func(r scanner) error {
 		u := &messagev1.Usage{Estimated: true}
-		if err := r.Scan(&u.InputTokens, &u.OutputTokens); err != nil {
+		if err := r.Scan(&u.InputTokens, &u.OutputTokens, &u.CostNanoUsd, &u.UnpricedCalls); err != nil {
 			return err
 		}
 		held, n = store.AddUsage(held, u), n+1
 		return nil
-	}, "SELECT input_tokens, output_tokens FROM dispatches WHERE execution = ? AND state = 'dispatched'", x.id)
+	}, "SELECT input_tokens, output_tokens, cost, unpriced FROM dispatches WHERE execution = ? AND state = 'dispatched'", x.id)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -229,8 +229,10 @@ func (t *txn) settleHolds(x *execution, now time.Time) error {
 
 func (t *txn) addUsage(x *execution, u *messagev1.Usage) error {
 	x.usage = store.AddUsage(x.usage, u)
-	return t.exec(`UPDATE executions SET redispatches = 0, calls = ?, tool_calls = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ? WHERE id = ?`,
-		x.calls, x.toolCalls, x.usage.InputTokens, x.usage.OutputTokens, x.usage.CachedInputTokens, x.usage.ReasoningTokens, x.usage.Estimated, x.id)
+	return t.exec(`UPDATE executions SET redispatches = 0, calls = ?, tool_calls = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ?,
+		cost = ?, unpriced = ?, cache_write_tokens = ? WHERE id = ?`,
+		x.calls, x.toolCalls, x.usage.InputTokens, x.usage.OutputTokens, x.usage.CachedInputTokens, x.usage.ReasoningTokens, x.usage.Estimated,
+		x.usage.CostNanoUsd, x.usage.UnpricedCalls, x.usage.CacheWriteInputTokens, x.id)
 }
 
 func (t *txn) claimed(x *execution, first bool) (store.Claimed, error) {

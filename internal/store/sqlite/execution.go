@@ -36,10 +36,10 @@ func (t *txn) execution(id string) (*execution, error) {
 	var started string
 	err := t.row(`SELECT x.session, s.org, x.state, x.generation, x.attempt, x.input_id, x.input, x.policy, x.cancelled, x.reason,
 		x.handed_off, x.calls, x.tool_calls, x.redispatches, x.input_tokens, x.output_tokens, x.cached_tokens, x.reasoning_tokens,
-		x.estimated, x.started_at FROM executions x JOIN sessions s ON s.id = x.session WHERE x.id = ?`, id).
+		x.estimated, x.cost, x.unpriced, x.cache_write_tokens, x.started_at FROM executions x JOIN sessions s ON s.id = x.session WHERE x.id = ?`, id).
 		Scan(&x.session, &x.org, &x.state, &x.generation, &x.attempt, &x.inputID, &x.input, &x.policy, &x.cancelled, &x.reason,
 			&x.handedOff, &x.calls, &x.toolCalls, &x.redispatches, &x.usage.InputTokens, &x.usage.OutputTokens, &x.usage.CachedInputTokens,
-			&x.usage.ReasoningTokens, &x.usage.Estimated, &started)
+			&x.usage.ReasoningTokens, &x.usage.Estimated, &x.usage.CostNanoUsd, &x.usage.UnpricedCalls, &x.usage.CacheWriteInputTokens, &started)
 	if isNoRows(err) {
 		return nil, store.ErrNoWork
 	}

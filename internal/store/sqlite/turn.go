@@ -44,9 +44,10 @@ func (s *Store) Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) e
 		if err := t.row("SELECT i3 FROM resources WHERE kind = 'agent_execution' AND id = ?", x.id).Scan(&agent); err != nil {
 			return readFault(err)
 		}
-		n, err := t.affect(`INSERT INTO dispatches (execution, number, session, org, agent, model, state, input_tokens, output_tokens, at)
-			VALUES (?,?,?,?,?,?,'dispatched',?,?,?) ON CONFLICT DO NOTHING`,
-			x.id, d.Number, x.session, x.org, agent, d.Model, d.Hold.GetInputTokens(), d.Hold.GetOutputTokens(), stamp(d.Now))
+		n, err := t.affect(`INSERT INTO dispatches (execution, number, session, org, agent, model, state, input_tokens, output_tokens, cost, unpriced, at)
+			VALUES (?,?,?,?,?,?,'dispatched',?,?,?,?,?) ON CONFLICT DO NOTHING`,
+			x.id, d.Number, x.session, x.org, agent, d.Model, d.Hold.GetInputTokens(), d.Hold.GetOutputTokens(),
+			d.Hold.GetCostNanoUsd(), d.Hold.GetUnpricedCalls(), stamp(d.Now))
 		if err != nil {
 			return err
 		}
@@ -62,8 +63,9 @@ func (s *Store) Respond(ctx context.Context, f store.Fence, r store.Response) er
 	return s.fenced(ctx, "respond", f, r.Events, func(t *txn, x *execution) error {
 		u := r.Usage
 		n, err := t.affect(`UPDATE dispatches SET state = 'settled', input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?,
-			estimated = ?, response_id = ?, at = ? WHERE execution = ? AND number = ? AND state = 'dispatched'`,
+			estimated = ?, cost = ?, unpriced = ?, cache_write_tokens = ?, response_id = ?, at = ? WHERE execution = ? AND number = ? AND state = 'dispatched'`,
 			u.GetInputTokens(), u.GetOutputTokens(), u.GetCachedInputTokens(), u.GetReasoningTokens(), u.GetEstimated(),
+			u.GetCostNanoUsd(), u.GetUnpricedCalls(), u.GetCacheWriteInputTokens(),
 			r.Item.GetAssistant().GetResponseId(), stamp(r.Now), x.id, r.Number)
 		if err != nil {
 			return err
@@ -164,9 +166,9 @@ func (t *txn) toolState(q, callID string, args ...any) error {
 }
 
 // AddItem appends an item that Cadre itself adds.
-func (s *Store) AddItem(ctx context.Context, f store.Fence, item *messagev1.Item) error {
+func (s *Store) AddItem(ctx context.Context, f store.Fence, item *messagev1.Item, handOff bool) error {
 	return s.fenced(ctx, "item", f, nil, func(t *txn, x *execution) error {
-		if err := t.exec("UPDATE executions SET handed_off = 1 WHERE id = ?", x.id); err != nil {
+		if err := t.exec("UPDATE executions SET handed_off = max(handed_off, ?) WHERE id = ?", handOff, x.id); err != nil {
 			return err
 		}
 		return t.addItem(x, item)

@@ -134,7 +134,7 @@ func fences(t *testing.T, open Open) {
 		"respond":  func() error { return s.Respond(ctx, old.Fence, store.Response{Number: 1, Now: epoch}) },
 		"start":    func() error { return s.StartTools(ctx, old.Fence, nil) },
 		"finish":   func() error { return s.FinishTools(ctx, old.Fence, nil) },
-		"item":     func() error { return s.AddItem(ctx, old.Fence, user("x")) },
+		"item":     func() error { return s.AddItem(ctx, old.Fence, user("x"), true) },
 		"settle":   func() error { return s.Settle(ctx, old.Fence, completed()) },
 		"release":  func() error { return s.Release(ctx, old.Fence, "x", epoch) },
 	}

@@ -49,6 +49,7 @@ func Run(t *testing.T, open Open) {
 		{"recovery of a failure", recoversFailures},
 		{"deletion", deletion},
 		{"history", histories},
+		{"usage", usages},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

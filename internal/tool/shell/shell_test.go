@@ -90,7 +90,7 @@ func TestACommandAnswersItsOutputAndItsExitCode(t *testing.T) {
 		"printf 'a\\377b'":           {Text: "a\ufffdb\n[exit code 0]", Summary: "exit 0"},
 		"no-such-program-here 2>&1 | grep -o 'not found'": {Text: "not found\n[exit code 0]", Summary: "exit 0"},
 	} {
-		if got := b.run(line, map[string]any{"command": line}); got != want {
+		if got := b.run(line, map[string]any{"command": line}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s answers %+v, want %+v", line, got, want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestTheClassIsThatOfTheCall(t *testing.T) {
 		`{"read":"p1"}`:                        tool.ReadOnly,
 		`{"kill":"p1"}`:                        tool.Idempotent,
 	} {
-		if got := tool.ClassOf(shell.New(), tool.Call{Args: []byte(args)}); got != want {
+		if got := tool.ClassOf(shell.New(), tool.Call{Args: []byte(args)}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is %s, want %s", args, got, want)
 		}
 	}

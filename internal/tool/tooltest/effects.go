@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"testing"
 
@@ -39,7 +40,7 @@ func testConcurrent(t *testing.T, f fixture) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if got, err := f.tool.Run(t.Context(), f.env, call(t, f.Args)); err != nil || got != want {
+			if got, err := f.tool.Run(t.Context(), f.env, call(t, f.Args)); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("beside others Run = %+v, %v, want %+v", got, err, want)
 			}
 		})
@@ -130,7 +131,7 @@ func testCommit(t *testing.T, f fixture) {
 		}
 	}
 	other := newFixture(t, f.Case)
-	if r := other.run(t, call(t, f.Args)); r != m.Result {
+	if r := other.run(t, call(t, f.Args)); !reflect.DeepEqual(r, m.Result) {
 		t.Errorf("Run says %+v, the mutation %+v", r, m.Result)
 	}
 	if got := other.digest(t, m.Path); got != m.After {

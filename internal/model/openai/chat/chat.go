@@ -5,6 +5,11 @@
 // when the host has given its finish reason; a call of a tool whose arguments were
 // cut never leaves here. What a host seals goes back to that host alone.
 //
+// Images go as data URLs beside a user's words; a tool's message holds none, so that
+// those of results follow in a message of the user's. An answer is held to a schema
+// strictly where the schema is of the dialect that model.StrictSchema describes; to
+// another one it keeps as well as the model can.
+//
 // Of OpenAI's SDK only the reader of streams is used: the hosts' departures stand in
 // fields that its types do not have, and its types for this wire bring all of its
 // other services along.
@@ -17,7 +22,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
@@ -31,7 +35,7 @@ import (
 const provider = "openai-chat"
 
 // Registration is the provider's line in the standard list.
-var Registration = model.Registration{Name: provider, Open: func() (model.Provider, error) { return New(os.Getenv), nil }}
+var Registration = model.Registration{Name: provider, Open: func(env func(string) string) (model.Provider, error) { return New(env), nil }}
 
 // Provider opens models. Safe for concurrent use.
 type Provider struct {

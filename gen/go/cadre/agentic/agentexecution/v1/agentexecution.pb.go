@@ -242,7 +242,12 @@ type AgentExecutionSpec struct {
 	// The input that this turn answers.
 	InputId string `protobuf:"bytes,5,opt,name=input_id,json=inputId,proto3" json:"input_id,omitempty"`
 	// What becomes of calls of unsafe tools.
-	Approve       ApprovalMode `protobuf:"varint,6,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
+	Approve ApprovalMode `protobuf:"varint,6,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
+	// JSON Schema that the final answer keeps to; empty is free text.
+	OutputSchema string `protobuf:"bytes,7,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
+	// File on the server's machine that the traffic with the model's provider is
+	// recorded to; empty records nothing.
+	Record        string `protobuf:"bytes,8,opt,name=record,proto3" json:"record,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -317,6 +322,20 @@ func (x *AgentExecutionSpec) GetApprove() ApprovalMode {
 		return x.Approve
 	}
 	return ApprovalMode_approval_mode_unspecified
+}
+
+func (x *AgentExecutionSpec) GetOutputSchema() string {
+	if x != nil {
+		return x.OutputSchema
+	}
+	return ""
+}
+
+func (x *AgentExecutionSpec) GetRecord() string {
+	if x != nil {
+		return x.Record
+	}
+	return ""
 }
 
 // AgentExecutionStatus is what the server observes.
@@ -611,7 +630,7 @@ const file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDesc = "" +
 	"\x0eAgentExecutionR\x04kind\x12@\n" +
 	"\bmetadata\x18\x03 \x01(\v2$.cadre.platform.resource.v1.MetadataR\bmetadata\x12G\n" +
 	"\x04spec\x18\x04 \x01(\v23.cadre.agentic.agentexecution.v1.AgentExecutionSpecR\x04spec\x12M\n" +
-	"\x06status\x18\x05 \x01(\v25.cadre.agentic.agentexecution.v1.AgentExecutionStatusR\x06status\"\xe0\x01\n" +
+	"\x06status\x18\x05 \x01(\v25.cadre.agentic.agentexecution.v1.AgentExecutionStatusR\x06status\"\x9d\x02\n" +
 	"\x12AgentExecutionSpec\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x19\n" +
@@ -619,7 +638,9 @@ const file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDesc = "" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x12\x16\n" +
 	"\x06effort\x18\x04 \x01(\tR\x06effort\x12\x19\n" +
 	"\binput_id\x18\x05 \x01(\tR\ainputId\x12G\n" +
-	"\aapprove\x18\x06 \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeR\aapprove\"\x9a\x05\n" +
+	"\aapprove\x18\x06 \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeR\aapprove\x12#\n" +
+	"\routput_schema\x18\a \x01(\tR\foutputSchema\x12\x16\n" +
+	"\x06record\x18\b \x01(\tR\x06record\"\x9a\x05\n" +
 	"\x14AgentExecutionStatus\x12E\n" +
 	"\x05phase\x18\x01 \x01(\x0e2/.cadre.agentic.agentexecution.v1.ExecutionPhaseR\x05phase\x12\x1e\n" +
 	"\n" +

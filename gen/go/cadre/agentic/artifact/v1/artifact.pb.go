@@ -4,7 +4,8 @@
 // 	protoc        (unknown)
 // source: cadre/agentic/artifact/v1/artifact.proto
 
-// Artifacts: bytes that a turn made and that are too large for its messages.
+// Artifacts: bytes that a turn made and that are too large for its messages, and
+// files that people attach to theirs.
 
 package artifactv1
 
@@ -14,6 +15,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -26,7 +28,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Artifact names bytes in the artifact store. Turns make it; nobody declares it.
+// Artifact names bytes in the artifact store. Turns and uploads make it; nobody declares it.
 type Artifact struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ApiVersion    string                 `protobuf:"bytes,1,opt,name=api_version,json=apiVersion,proto3" json:"api_version,omitempty"`
@@ -97,9 +99,10 @@ func (x *Artifact) GetSpec() *ArtifactSpec {
 
 // ArtifactSpec says what the bytes are and where they came from.
 type ArtifactSpec struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	SessionId   string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	ExecutionId string                 `protobuf:"bytes,2,opt,name=execution_id,json=executionId,proto3" json:"execution_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session that made it; empty for an upload.
+	SessionId   string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	ExecutionId string `protobuf:"bytes,2,opt,name=execution_id,json=executionId,proto3" json:"execution_id,omitempty"`
 	// The tool call whose result it is; empty for others.
 	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	// SHA-256 of the bytes in lower-case hexadecimal.
@@ -183,6 +186,149 @@ func (x *ArtifactSpec) GetMediaType() string {
 	return ""
 }
 
+// CreateArtifactRequest uploads a file, to be named as an attachment of a message.
+type CreateArtifactRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The organization. Absent, it is `default`.
+	Org string `protobuf:"bytes,1,opt,name=org,proto3" json:"org,omitempty"`
+	// The file's own name, without folders.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Absent, it is told from the bytes and the name.
+	MediaType string `protobuf:"bytes,3,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
+	// At most 16 MiB.
+	Content        []byte `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
+	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *CreateArtifactRequest) Reset() {
+	*x = CreateArtifactRequest{}
+	mi := &file_cadre_agentic_artifact_v1_artifact_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateArtifactRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateArtifactRequest) ProtoMessage() {}
+
+func (x *CreateArtifactRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_artifact_v1_artifact_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateArtifactRequest.ProtoReflect.Descriptor instead.
+func (*CreateArtifactRequest) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_artifact_v1_artifact_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CreateArtifactRequest) GetOrg() string {
+	if x != nil {
+		return x.Org
+	}
+	return ""
+}
+
+func (x *CreateArtifactRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CreateArtifactRequest) GetMediaType() string {
+	if x != nil {
+		return x.MediaType
+	}
+	return ""
+}
+
+func (x *CreateArtifactRequest) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *CreateArtifactRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+type DownloadArtifactResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Path and query below the server's address. Whoever has it can read these bytes,
+	// without a token, until it expires or the server ends.
+	Url           string                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	Artifact      *Artifact              `protobuf:"bytes,3,opt,name=artifact,proto3" json:"artifact,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DownloadArtifactResponse) Reset() {
+	*x = DownloadArtifactResponse{}
+	mi := &file_cadre_agentic_artifact_v1_artifact_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DownloadArtifactResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DownloadArtifactResponse) ProtoMessage() {}
+
+func (x *DownloadArtifactResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_artifact_v1_artifact_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DownloadArtifactResponse.ProtoReflect.Descriptor instead.
+func (*DownloadArtifactResponse) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_artifact_v1_artifact_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *DownloadArtifactResponse) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *DownloadArtifactResponse) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *DownloadArtifactResponse) GetArtifact() *Artifact {
+	if x != nil {
+		return x.Artifact
+	}
+	return nil
+}
+
 type ListArtifactsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Artifacts     []*Artifact            `protobuf:"bytes,1,rep,name=artifacts,proto3" json:"artifacts,omitempty"`
@@ -193,7 +339,7 @@ type ListArtifactsResponse struct {
 
 func (x *ListArtifactsResponse) Reset() {
 	*x = ListArtifactsResponse{}
-	mi := &file_cadre_agentic_artifact_v1_artifact_proto_msgTypes[2]
+	mi := &file_cadre_agentic_artifact_v1_artifact_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -205,7 +351,7 @@ func (x *ListArtifactsResponse) String() string {
 func (*ListArtifactsResponse) ProtoMessage() {}
 
 func (x *ListArtifactsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_artifact_v1_artifact_proto_msgTypes[2]
+	mi := &file_cadre_agentic_artifact_v1_artifact_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -218,7 +364,7 @@ func (x *ListArtifactsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListArtifactsResponse.ProtoReflect.Descriptor instead.
 func (*ListArtifactsResponse) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_artifact_v1_artifact_proto_rawDescGZIP(), []int{2}
+	return file_cadre_agentic_artifact_v1_artifact_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListArtifactsResponse) GetArtifacts() []*Artifact {
@@ -239,7 +385,7 @@ var File_cadre_agentic_artifact_v1_artifact_proto protoreflect.FileDescriptor
 
 const file_cadre_agentic_artifact_v1_artifact_proto_rawDesc = "" +
 	"\n" +
-	"(cadre/agentic/artifact/v1/artifact.proto\x12\x19cadre.agentic.artifact.v1\x1a\x1bbuf/validate/validate.proto\x1a)cadre/platform/resource/v1/resource.proto\x1a\x1cgoogle/api/annotations.proto\"\xec\x01\n" +
+	"(cadre/agentic/artifact/v1/artifact.proto\x12\x19cadre.agentic.artifact.v1\x1a\x1bbuf/validate/validate.proto\x1a)cadre/platform/resource/v1/resource.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xec\x01\n" +
 	"\bArtifact\x12<\n" +
 	"\vapi_version\x18\x01 \x01(\tB\x1b\xbaH\x18r\x16\n" +
 	"\x14agentic.cadre.dev/v1R\n" +
@@ -257,11 +403,26 @@ const file_cadre_agentic_artifact_v1_artifact_proto_rawDesc = "" +
 	"\x06sha256\x18\x04 \x01(\tR\x06sha256\x12\x12\n" +
 	"\x04size\x18\x05 \x01(\x03R\x04size\x12\x1d\n" +
 	"\n" +
-	"media_type\x18\x06 \x01(\tR\tmediaType\"\x82\x01\n" +
+	"media_type\x18\x06 \x01(\tR\tmediaType\"\xd6\x01\n" +
+	"\x15CreateArtifactRequest\x12\x19\n" +
+	"\x03org\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18?R\x03org\x12\x1e\n" +
+	"\x04name\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\x12'\n" +
+	"\n" +
+	"media_type\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\tmediaType\x12&\n" +
+	"\acontent\x18\x04 \x01(\fB\f\xbaH\tz\a\x10\x01\x18\x80\x80\x80\bR\acontent\x121\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\"\xa8\x01\n" +
+	"\x18DownloadArtifactResponse\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x129\n" +
+	"\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12?\n" +
+	"\bartifact\x18\x03 \x01(\v2#.cadre.agentic.artifact.v1.ArtifactR\bartifact\"\x82\x01\n" +
 	"\x15ListArtifactsResponse\x12A\n" +
 	"\tartifacts\x18\x01 \x03(\v2#.cadre.agentic.artifact.v1.ArtifactR\tartifacts\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xfc\x01\n" +
-	"\x0fArtifactService\x12o\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\x87\x04\n" +
+	"\x0fArtifactService\x12y\n" +
+	"\x06Create\x120.cadre.agentic.artifact.v1.CreateArtifactRequest\x1a#.cadre.agentic.artifact.v1.Artifact\"\x18\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/artifacts\x12\x8d\x01\n" +
+	"\bDownload\x12&.cadre.platform.resource.v1.GetRequest\x1a3.cadre.agentic.artifact.v1.DownloadArtifactResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/artifacts/{ref}:download\x12o\n" +
 	"\x03Get\x12&.cadre.platform.resource.v1.GetRequest\x1a#.cadre.agentic.artifact.v1.Artifact\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/artifacts/{ref}\x12x\n" +
 	"\x04List\x12'.cadre.platform.resource.v1.ListRequest\x1a0.cadre.agentic.artifact.v1.ListArtifactsResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/artifactsBHZFgithub.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1;artifactv1b\x06proto3"
 
@@ -277,28 +438,37 @@ func file_cadre_agentic_artifact_v1_artifact_proto_rawDescGZIP() []byte {
 	return file_cadre_agentic_artifact_v1_artifact_proto_rawDescData
 }
 
-var file_cadre_agentic_artifact_v1_artifact_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_cadre_agentic_artifact_v1_artifact_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_cadre_agentic_artifact_v1_artifact_proto_goTypes = []any{
-	(*Artifact)(nil),              // 0: cadre.agentic.artifact.v1.Artifact
-	(*ArtifactSpec)(nil),          // 1: cadre.agentic.artifact.v1.ArtifactSpec
-	(*ListArtifactsResponse)(nil), // 2: cadre.agentic.artifact.v1.ListArtifactsResponse
-	(*v1.Metadata)(nil),           // 3: cadre.platform.resource.v1.Metadata
-	(*v1.GetRequest)(nil),         // 4: cadre.platform.resource.v1.GetRequest
-	(*v1.ListRequest)(nil),        // 5: cadre.platform.resource.v1.ListRequest
+	(*Artifact)(nil),                 // 0: cadre.agentic.artifact.v1.Artifact
+	(*ArtifactSpec)(nil),             // 1: cadre.agentic.artifact.v1.ArtifactSpec
+	(*CreateArtifactRequest)(nil),    // 2: cadre.agentic.artifact.v1.CreateArtifactRequest
+	(*DownloadArtifactResponse)(nil), // 3: cadre.agentic.artifact.v1.DownloadArtifactResponse
+	(*ListArtifactsResponse)(nil),    // 4: cadre.agentic.artifact.v1.ListArtifactsResponse
+	(*v1.Metadata)(nil),              // 5: cadre.platform.resource.v1.Metadata
+	(*timestamppb.Timestamp)(nil),    // 6: google.protobuf.Timestamp
+	(*v1.GetRequest)(nil),            // 7: cadre.platform.resource.v1.GetRequest
+	(*v1.ListRequest)(nil),           // 8: cadre.platform.resource.v1.ListRequest
 }
 var file_cadre_agentic_artifact_v1_artifact_proto_depIdxs = []int32{
-	3, // 0: cadre.agentic.artifact.v1.Artifact.metadata:type_name -> cadre.platform.resource.v1.Metadata
+	5, // 0: cadre.agentic.artifact.v1.Artifact.metadata:type_name -> cadre.platform.resource.v1.Metadata
 	1, // 1: cadre.agentic.artifact.v1.Artifact.spec:type_name -> cadre.agentic.artifact.v1.ArtifactSpec
-	0, // 2: cadre.agentic.artifact.v1.ListArtifactsResponse.artifacts:type_name -> cadre.agentic.artifact.v1.Artifact
-	4, // 3: cadre.agentic.artifact.v1.ArtifactService.Get:input_type -> cadre.platform.resource.v1.GetRequest
-	5, // 4: cadre.agentic.artifact.v1.ArtifactService.List:input_type -> cadre.platform.resource.v1.ListRequest
-	0, // 5: cadre.agentic.artifact.v1.ArtifactService.Get:output_type -> cadre.agentic.artifact.v1.Artifact
-	2, // 6: cadre.agentic.artifact.v1.ArtifactService.List:output_type -> cadre.agentic.artifact.v1.ListArtifactsResponse
-	5, // [5:7] is the sub-list for method output_type
-	3, // [3:5] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	6, // 2: cadre.agentic.artifact.v1.DownloadArtifactResponse.expires_at:type_name -> google.protobuf.Timestamp
+	0, // 3: cadre.agentic.artifact.v1.DownloadArtifactResponse.artifact:type_name -> cadre.agentic.artifact.v1.Artifact
+	0, // 4: cadre.agentic.artifact.v1.ListArtifactsResponse.artifacts:type_name -> cadre.agentic.artifact.v1.Artifact
+	2, // 5: cadre.agentic.artifact.v1.ArtifactService.Create:input_type -> cadre.agentic.artifact.v1.CreateArtifactRequest
+	7, // 6: cadre.agentic.artifact.v1.ArtifactService.Download:input_type -> cadre.platform.resource.v1.GetRequest
+	7, // 7: cadre.agentic.artifact.v1.ArtifactService.Get:input_type -> cadre.platform.resource.v1.GetRequest
+	8, // 8: cadre.agentic.artifact.v1.ArtifactService.List:input_type -> cadre.platform.resource.v1.ListRequest
+	0, // 9: cadre.agentic.artifact.v1.ArtifactService.Create:output_type -> cadre.agentic.artifact.v1.Artifact
+	3, // 10: cadre.agentic.artifact.v1.ArtifactService.Download:output_type -> cadre.agentic.artifact.v1.DownloadArtifactResponse
+	0, // 11: cadre.agentic.artifact.v1.ArtifactService.Get:output_type -> cadre.agentic.artifact.v1.Artifact
+	4, // 12: cadre.agentic.artifact.v1.ArtifactService.List:output_type -> cadre.agentic.artifact.v1.ListArtifactsResponse
+	9, // [9:13] is the sub-list for method output_type
+	5, // [5:9] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_artifact_v1_artifact_proto_init() }
@@ -312,7 +482,7 @@ func file_cadre_agentic_artifact_v1_artifact_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_agentic_artifact_v1_artifact_proto_rawDesc), len(file_cadre_agentic_artifact_v1_artifact_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -793,6 +793,7 @@ type InputQueued struct {
 	InputId       string                 `protobuf:"bytes,1,opt,name=input_id,json=inputId,proto3" json:"input_id,omitempty"`
 	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	Model         string                 `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
+	Attachments   []*v1.Attachment       `protobuf:"bytes,4,rep,name=attachments,proto3" json:"attachments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -846,6 +847,13 @@ func (x *InputQueued) GetModel() string {
 		return x.Model
 	}
 	return ""
+}
+
+func (x *InputQueued) GetAttachments() []*v1.Attachment {
+	if x != nil {
+		return x.Attachments
+	}
+	return nil
 }
 
 type InputDelivered struct {
@@ -1897,7 +1905,9 @@ type AgentToolCompleted struct {
 	// The effect was found done after a crash; the call was not run again.
 	Recovered bool `protobuf:"varint,6,opt,name=recovered,proto3" json:"recovered,omitempty"`
 	// A few words for a person's screen: `12 lines`.
-	Summary       string `protobuf:"bytes,7,opt,name=summary,proto3" json:"summary,omitempty"`
+	Summary string `protobuf:"bytes,7,opt,name=summary,proto3" json:"summary,omitempty"`
+	// Images that the model is shown.
+	Attachments   []*v1.Attachment `protobuf:"bytes,8,rep,name=attachments,proto3" json:"attachments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1979,6 +1989,13 @@ func (x *AgentToolCompleted) GetSummary() string {
 		return x.Summary
 	}
 	return ""
+}
+
+func (x *AgentToolCompleted) GetAttachments() []*v1.Attachment {
+	if x != nil {
+		return x.Attachments
+	}
+	return nil
 }
 
 type AgentToolFailed struct {
@@ -2471,11 +2488,12 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\tworkspace\x18\x03 \x01(\tR\tworkspace\"D\n" +
 	"\x14SessionStatusChanged\x12\x14\n" +
 	"\x05phase\x18\x01 \x01(\tR\x05phase\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"R\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x9a\x01\n" +
 	"\vInputQueued\x12\x19\n" +
 	"\binput_id\x18\x01 \x01(\tR\ainputId\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x14\n" +
-	"\x05model\x18\x03 \x01(\tR\x05model\"+\n" +
+	"\x05model\x18\x03 \x01(\tR\x05model\x12F\n" +
+	"\vattachments\x18\x04 \x03(\v2$.cadre.agentic.message.v1.AttachmentR\vattachments\"+\n" +
 	"\x0eInputDelivered\x12\x19\n" +
 	"\binput_id\x18\x01 \x01(\tR\ainputId\"A\n" +
 	"\fInputRemoved\x12\x19\n" +
@@ -2548,7 +2566,7 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\x05class\x18\x03 \x01(\tR\x05class\"@\n" +
 	"\x11AgentToolProgress\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"\xd3\x01\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\x9b\x02\n" +
 	"\x12AgentToolCompleted\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -2558,7 +2576,8 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\vartifact_id\x18\x05 \x01(\tR\n" +
 	"artifactId\x12\x1c\n" +
 	"\trecovered\x18\x06 \x01(\bR\trecovered\x12\x18\n" +
-	"\asummary\x18\a \x01(\tR\asummary\"w\n" +
+	"\asummary\x18\a \x01(\tR\asummary\x12F\n" +
+	"\vattachments\x18\b \x03(\v2$.cadre.agentic.message.v1.AttachmentR\vattachments\"w\n" +
 	"\x0fAgentToolFailed\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -2651,8 +2670,9 @@ var file_cadre_agentic_event_v1_event_proto_goTypes = []any{
 	(*ArtifactCreated)(nil),         // 28: cadre.agentic.event.v1.ArtifactCreated
 	(*EphemeralDelta)(nil),          // 29: cadre.agentic.event.v1.EphemeralDelta
 	(*timestamppb.Timestamp)(nil),   // 30: google.protobuf.Timestamp
-	(*v1.Usage)(nil),                // 31: cadre.agentic.message.v1.Usage
-	(*v11.ExecutionError)(nil),      // 32: cadre.agentic.agentexecution.v1.ExecutionError
+	(*v1.Attachment)(nil),           // 31: cadre.agentic.message.v1.Attachment
+	(*v1.Usage)(nil),                // 32: cadre.agentic.message.v1.Usage
+	(*v11.ExecutionError)(nil),      // 33: cadre.agentic.agentexecution.v1.ExecutionError
 }
 var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	0,  // 0: cadre.agentic.event.v1.Event.association:type_name -> cadre.agentic.event.v1.Association
@@ -2684,17 +2704,19 @@ var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	28, // 26: cadre.agentic.event.v1.Event.artifact_created:type_name -> cadre.agentic.event.v1.ArtifactCreated
 	13, // 27: cadre.agentic.event.v1.Event.turn_cancel_requested:type_name -> cadre.agentic.event.v1.TurnCancelRequested
 	14, // 28: cadre.agentic.event.v1.Event.turn_cancelling:type_name -> cadre.agentic.event.v1.TurnCancelling
-	30, // 29: cadre.agentic.event.v1.TurnWaiting.until:type_name -> google.protobuf.Timestamp
-	31, // 30: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
-	32, // 31: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	31, // 32: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
-	31, // 33: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
-	31, // 34: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	31, // 29: cadre.agentic.event.v1.InputQueued.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	30, // 30: cadre.agentic.event.v1.TurnWaiting.until:type_name -> google.protobuf.Timestamp
+	32, // 31: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
+	33, // 32: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	32, // 33: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
+	32, // 34: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
+	31, // 35: cadre.agentic.event.v1.AgentToolCompleted.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	32, // 36: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_event_v1_event_proto_init() }

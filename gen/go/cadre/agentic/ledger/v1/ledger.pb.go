@@ -43,7 +43,11 @@ type ExecutionPolicy struct {
 	// The folder in which the agent works; empty when it has none.
 	Workspace string `protobuf:"bytes,10,opt,name=workspace,proto3" json:"workspace,omitempty"`
 	// What becomes of calls of unsafe tools.
-	Approve       v11.ApprovalMode `protobuf:"varint,11,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
+	Approve v11.ApprovalMode `protobuf:"varint,11,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
+	// JSON Schema that the final answer keeps to; empty is free text.
+	OutputSchema string `protobuf:"bytes,12,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
+	// File that the provider's traffic is recorded to; empty records nothing.
+	Record        string `protobuf:"bytes,13,opt,name=record,proto3" json:"record,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -155,7 +159,21 @@ func (x *ExecutionPolicy) GetApprove() v11.ApprovalMode {
 	return v11.ApprovalMode(0)
 }
 
-// Mutation is the file change that a started tool call is about to make.
+func (x *ExecutionPolicy) GetOutputSchema() string {
+	if x != nil {
+		return x.OutputSchema
+	}
+	return ""
+}
+
+func (x *ExecutionPolicy) GetRecord() string {
+	if x != nil {
+		return x.Record
+	}
+	return ""
+}
+
+// Mutation is the change of files that a started tool call is about to make.
 type Mutation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
@@ -163,8 +181,11 @@ type Mutation struct {
 	Before string `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
 	After  string `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
 	// What the model is told when the change is found done.
-	Result        string `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
-	Summary       string `protobuf:"bytes,5,opt,name=summary,proto3" json:"summary,omitempty"`
+	Result  string `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
+	Summary string `protobuf:"bytes,5,opt,name=summary,proto3" json:"summary,omitempty"`
+	// Of a call that changes several files: the other ones. Only the first holds
+	// result and summary.
+	More          []*Mutation `protobuf:"bytes,6,rep,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -234,11 +255,18 @@ func (x *Mutation) GetSummary() string {
 	return ""
 }
 
+func (x *Mutation) GetMore() []*Mutation {
+	if x != nil {
+		return x.More
+	}
+	return nil
+}
+
 var File_cadre_agentic_ledger_v1_ledger_proto protoreflect.FileDescriptor
 
 const file_cadre_agentic_ledger_v1_ledger_proto_rawDesc = "" +
 	"\n" +
-	"$cadre/agentic/ledger/v1/ledger.proto\x12\x17cadre.agentic.ledger.v1\x1a\"cadre/agentic/agent/v1/agent.proto\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\"\xa6\x03\n" +
+	"$cadre/agentic/ledger/v1/ledger.proto\x12\x17cadre.agentic.ledger.v1\x1a\"cadre/agentic/agent/v1/agent.proto\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\"\xe3\x03\n" +
 	"\x0fExecutionPolicy\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x16\n" +
@@ -251,13 +279,16 @@ const file_cadre_agentic_ledger_v1_ledger_proto_rawDesc = "" +
 	"\ragent_version\x18\t \x01(\x03R\fagentVersion\x12\x1c\n" +
 	"\tworkspace\x18\n" +
 	" \x01(\tR\tworkspace\x12G\n" +
-	"\aapprove\x18\v \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeR\aapprove\"~\n" +
+	"\aapprove\x18\v \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeR\aapprove\x12#\n" +
+	"\routput_schema\x18\f \x01(\tR\foutputSchema\x12\x16\n" +
+	"\x06record\x18\r \x01(\tR\x06record\"\xb5\x01\n" +
 	"\bMutation\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06before\x18\x02 \x01(\tR\x06before\x12\x14\n" +
 	"\x05after\x18\x03 \x01(\tR\x05after\x12\x16\n" +
 	"\x06result\x18\x04 \x01(\tR\x06result\x12\x18\n" +
-	"\asummary\x18\x05 \x01(\tR\asummaryBDZBgithub.com/cadre-dev/cadre/gen/go/cadre/agentic/ledger/v1;ledgerv1b\x06proto3"
+	"\asummary\x18\x05 \x01(\tR\asummary\x125\n" +
+	"\x04more\x18\x06 \x03(\v2!.cadre.agentic.ledger.v1.MutationR\x04moreBDZBgithub.com/cadre-dev/cadre/gen/go/cadre/agentic/ledger/v1;ledgerv1b\x06proto3"
 
 var (
 	file_cadre_agentic_ledger_v1_ledger_proto_rawDescOnce sync.Once
@@ -281,11 +312,12 @@ var file_cadre_agentic_ledger_v1_ledger_proto_goTypes = []any{
 var file_cadre_agentic_ledger_v1_ledger_proto_depIdxs = []int32{
 	2, // 0: cadre.agentic.ledger.v1.ExecutionPolicy.limits:type_name -> cadre.agentic.agent.v1.AgentLimits
 	3, // 1: cadre.agentic.ledger.v1.ExecutionPolicy.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	1, // 2: cadre.agentic.ledger.v1.Mutation.more:type_name -> cadre.agentic.ledger.v1.Mutation
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_ledger_v1_ledger_proto_init() }

@@ -141,8 +141,10 @@ func (*Item_ToolResult) isItem_Item() {}
 
 // UserMessage is what a person or a program said to the agent.
 type UserMessage struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Text          string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Files that came with it, in order.
+	Attachments   []*Attachment `protobuf:"bytes,2,rep,name=attachments,proto3" json:"attachments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -184,6 +186,94 @@ func (x *UserMessage) GetText() string {
 	return ""
 }
 
+func (x *UserMessage) GetAttachments() []*Attachment {
+	if x != nil {
+		return x.Attachments
+	}
+	return nil
+}
+
+// Attachment is a file beside a message: the bytes are an artifact's.
+type Attachment struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	ArtifactId string                 `protobuf:"bytes,1,opt,name=artifact_id,json=artifactId,proto3" json:"artifact_id,omitempty"`
+	// The file's own name, without folders.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Such as `image/png` or `text/plain`.
+	MediaType string `protobuf:"bytes,3,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
+	// SHA-256 of the bytes in lower-case hexadecimal.
+	Sha256 string `protobuf:"bytes,4,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	// In bytes.
+	Size          int64 `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Attachment) Reset() {
+	*x = Attachment{}
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Attachment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Attachment) ProtoMessage() {}
+
+func (x *Attachment) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Attachment.ProtoReflect.Descriptor instead.
+func (*Attachment) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Attachment) GetArtifactId() string {
+	if x != nil {
+		return x.ArtifactId
+	}
+	return ""
+}
+
+func (x *Attachment) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Attachment) GetMediaType() string {
+	if x != nil {
+		return x.MediaType
+	}
+	return ""
+}
+
+func (x *Attachment) GetSha256() string {
+	if x != nil {
+		return x.Sha256
+	}
+	return ""
+}
+
+func (x *Attachment) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
 // DeveloperMessage is what Cadre itself says to the model.
 type DeveloperMessage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -194,7 +284,7 @@ type DeveloperMessage struct {
 
 func (x *DeveloperMessage) Reset() {
 	*x = DeveloperMessage{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[2]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -206,7 +296,7 @@ func (x *DeveloperMessage) String() string {
 func (*DeveloperMessage) ProtoMessage() {}
 
 func (x *DeveloperMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[2]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -219,7 +309,7 @@ func (x *DeveloperMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeveloperMessage.ProtoReflect.Descriptor instead.
 func (*DeveloperMessage) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{2}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *DeveloperMessage) GetText() string {
@@ -245,7 +335,7 @@ type AssistantMessage struct {
 
 func (x *AssistantMessage) Reset() {
 	*x = AssistantMessage{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[3]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -257,7 +347,7 @@ func (x *AssistantMessage) String() string {
 func (*AssistantMessage) ProtoMessage() {}
 
 func (x *AssistantMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[3]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -270,7 +360,7 @@ func (x *AssistantMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssistantMessage.ProtoReflect.Descriptor instead.
 func (*AssistantMessage) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{3}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *AssistantMessage) GetParts() []*AssistantPart {
@@ -316,7 +406,7 @@ type AssistantPart struct {
 
 func (x *AssistantPart) Reset() {
 	*x = AssistantPart{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[4]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -328,7 +418,7 @@ func (x *AssistantPart) String() string {
 func (*AssistantPart) ProtoMessage() {}
 
 func (x *AssistantPart) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[4]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -341,7 +431,7 @@ func (x *AssistantPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssistantPart.ProtoReflect.Descriptor instead.
 func (*AssistantPart) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{4}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AssistantPart) GetPart() isAssistantPart_Part {
@@ -412,7 +502,7 @@ type Reasoning struct {
 
 func (x *Reasoning) Reset() {
 	*x = Reasoning{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[5]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -424,7 +514,7 @@ func (x *Reasoning) String() string {
 func (*Reasoning) ProtoMessage() {}
 
 func (x *Reasoning) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[5]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -437,7 +527,7 @@ func (x *Reasoning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reasoning.ProtoReflect.Descriptor instead.
 func (*Reasoning) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{5}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Reasoning) GetText() string {
@@ -468,7 +558,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[6]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -480,7 +570,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[6]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -493,7 +583,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{6}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ToolCall) GetId() string {
@@ -528,14 +618,16 @@ type ToolResult struct {
 	// Nobody knows whether the call took effect.
 	OutcomeUnknown bool `protobuf:"varint,5,opt,name=outcome_unknown,json=outcomeUnknown,proto3" json:"outcome_unknown,omitempty"`
 	// The artifact that holds the whole result when the text is shortened.
-	ArtifactId    string `protobuf:"bytes,6,opt,name=artifact_id,json=artifactId,proto3" json:"artifact_id,omitempty"`
+	ArtifactId string `protobuf:"bytes,6,opt,name=artifact_id,json=artifactId,proto3" json:"artifact_id,omitempty"`
+	// Images that the model looks at, in order.
+	Attachments   []*Attachment `protobuf:"bytes,7,rep,name=attachments,proto3" json:"attachments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[7]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -547,7 +639,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[7]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -560,7 +652,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{7}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -605,7 +697,14 @@ func (x *ToolResult) GetArtifactId() string {
 	return ""
 }
 
-// Usage counts the tokens of one model response.
+func (x *ToolResult) GetAttachments() []*Attachment {
+	if x != nil {
+		return x.Attachments
+	}
+	return nil
+}
+
+// Usage counts the tokens and the cost of model responses.
 type Usage struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	InputTokens  int64                  `protobuf:"varint,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
@@ -614,14 +713,21 @@ type Usage struct {
 	CachedInputTokens int64 `protobuf:"varint,3,opt,name=cached_input_tokens,json=cachedInputTokens,proto3" json:"cached_input_tokens,omitempty"`
 	ReasoningTokens   int64 `protobuf:"varint,4,opt,name=reasoning_tokens,json=reasoningTokens,proto3" json:"reasoning_tokens,omitempty"`
 	// No answer told the figures; they are the upper bound held before the request.
-	Estimated     bool `protobuf:"varint,5,opt,name=estimated,proto3" json:"estimated,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Estimated bool `protobuf:"varint,5,opt,name=estimated,proto3" json:"estimated,omitempty"`
+	// In billionths of a US dollar, by the prices that were known when the answer came.
+	// What has no known price is left out and counted in unpriced_calls.
+	CostNanoUsd int64 `protobuf:"varint,6,opt,name=cost_nano_usd,json=costNanoUsd,proto3" json:"cost_nano_usd,omitempty"`
+	// Model requests whose price is unknown, which is not the same as free.
+	UnpricedCalls int32 `protobuf:"varint,7,opt,name=unpriced_calls,json=unpricedCalls,proto3" json:"unpriced_calls,omitempty"`
+	// Of the input tokens, those that the provider put into its cache, where it tells.
+	CacheWriteInputTokens int64 `protobuf:"varint,8,opt,name=cache_write_input_tokens,json=cacheWriteInputTokens,proto3" json:"cache_write_input_tokens,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[8]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -633,7 +739,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[8]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -646,7 +752,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{8}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Usage) GetInputTokens() int64 {
@@ -684,6 +790,27 @@ func (x *Usage) GetEstimated() bool {
 	return false
 }
 
+func (x *Usage) GetCostNanoUsd() int64 {
+	if x != nil {
+		return x.CostNanoUsd
+	}
+	return 0
+}
+
+func (x *Usage) GetUnpricedCalls() int32 {
+	if x != nil {
+		return x.UnpricedCalls
+	}
+	return 0
+}
+
+func (x *Usage) GetCacheWriteInputTokens() int64 {
+	if x != nil {
+		return x.CacheWriteInputTokens
+	}
+	return 0
+}
+
 var File_cadre_agentic_message_v1_message_proto protoreflect.FileDescriptor
 
 const file_cadre_agentic_message_v1_message_proto_rawDesc = "" +
@@ -695,9 +822,19 @@ const file_cadre_agentic_message_v1_message_proto_rawDesc = "" +
 	"\tassistant\x18\x03 \x01(\v2*.cadre.agentic.message.v1.AssistantMessageH\x00R\tassistant\x12G\n" +
 	"\vtool_result\x18\x04 \x01(\v2$.cadre.agentic.message.v1.ToolResultH\x00R\n" +
 	"toolResultB\x06\n" +
-	"\x04item\"!\n" +
+	"\x04item\"i\n" +
 	"\vUserMessage\x12\x12\n" +
-	"\x04text\x18\x01 \x01(\tR\x04text\"&\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12F\n" +
+	"\vattachments\x18\x02 \x03(\v2$.cadre.agentic.message.v1.AttachmentR\vattachments\"\x8c\x01\n" +
+	"\n" +
+	"Attachment\x12\x1f\n" +
+	"\vartifact_id\x18\x01 \x01(\tR\n" +
+	"artifactId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
+	"\n" +
+	"media_type\x18\x03 \x01(\tR\tmediaType\x12\x16\n" +
+	"\x06sha256\x18\x04 \x01(\tR\x06sha256\x12\x12\n" +
+	"\x04size\x18\x05 \x01(\x03R\x04size\"&\n" +
 	"\x10DeveloperMessage\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\"\xb3\x01\n" +
 	"\x10AssistantMessage\x12=\n" +
@@ -717,7 +854,7 @@ const file_cadre_agentic_message_v1_message_proto_rawDesc = "" +
 	"\bToolCall\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1c\n" +
-	"\targuments\x18\x03 \x01(\tR\targuments\"\xb2\x01\n" +
+	"\targuments\x18\x03 \x01(\tR\targuments\"\xfa\x01\n" +
 	"\n" +
 	"ToolResult\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
@@ -726,13 +863,17 @@ const file_cadre_agentic_message_v1_message_proto_rawDesc = "" +
 	"\bis_error\x18\x04 \x01(\bR\aisError\x12'\n" +
 	"\x0foutcome_unknown\x18\x05 \x01(\bR\x0eoutcomeUnknown\x12\x1f\n" +
 	"\vartifact_id\x18\x06 \x01(\tR\n" +
-	"artifactId\"\xc8\x01\n" +
+	"artifactId\x12F\n" +
+	"\vattachments\x18\a \x03(\v2$.cadre.agentic.message.v1.AttachmentR\vattachments\"\xcc\x02\n" +
 	"\x05Usage\x12!\n" +
 	"\finput_tokens\x18\x01 \x01(\x03R\vinputTokens\x12#\n" +
 	"\routput_tokens\x18\x02 \x01(\x03R\foutputTokens\x12.\n" +
 	"\x13cached_input_tokens\x18\x03 \x01(\x03R\x11cachedInputTokens\x12)\n" +
 	"\x10reasoning_tokens\x18\x04 \x01(\x03R\x0freasoningTokens\x12\x1c\n" +
-	"\testimated\x18\x05 \x01(\bR\testimatedBFZDgithub.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1;messagev1b\x06proto3"
+	"\testimated\x18\x05 \x01(\bR\testimated\x12\"\n" +
+	"\rcost_nano_usd\x18\x06 \x01(\x03R\vcostNanoUsd\x12%\n" +
+	"\x0eunpriced_calls\x18\a \x01(\x05R\runpricedCalls\x127\n" +
+	"\x18cache_write_input_tokens\x18\b \x01(\x03R\x15cacheWriteInputTokensBFZDgithub.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1;messagev1b\x06proto3"
 
 var (
 	file_cadre_agentic_message_v1_message_proto_rawDescOnce sync.Once
@@ -746,31 +887,34 @@ func file_cadre_agentic_message_v1_message_proto_rawDescGZIP() []byte {
 	return file_cadre_agentic_message_v1_message_proto_rawDescData
 }
 
-var file_cadre_agentic_message_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_cadre_agentic_message_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_cadre_agentic_message_v1_message_proto_goTypes = []any{
 	(*Item)(nil),             // 0: cadre.agentic.message.v1.Item
 	(*UserMessage)(nil),      // 1: cadre.agentic.message.v1.UserMessage
-	(*DeveloperMessage)(nil), // 2: cadre.agentic.message.v1.DeveloperMessage
-	(*AssistantMessage)(nil), // 3: cadre.agentic.message.v1.AssistantMessage
-	(*AssistantPart)(nil),    // 4: cadre.agentic.message.v1.AssistantPart
-	(*Reasoning)(nil),        // 5: cadre.agentic.message.v1.Reasoning
-	(*ToolCall)(nil),         // 6: cadre.agentic.message.v1.ToolCall
-	(*ToolResult)(nil),       // 7: cadre.agentic.message.v1.ToolResult
-	(*Usage)(nil),            // 8: cadre.agentic.message.v1.Usage
+	(*Attachment)(nil),       // 2: cadre.agentic.message.v1.Attachment
+	(*DeveloperMessage)(nil), // 3: cadre.agentic.message.v1.DeveloperMessage
+	(*AssistantMessage)(nil), // 4: cadre.agentic.message.v1.AssistantMessage
+	(*AssistantPart)(nil),    // 5: cadre.agentic.message.v1.AssistantPart
+	(*Reasoning)(nil),        // 6: cadre.agentic.message.v1.Reasoning
+	(*ToolCall)(nil),         // 7: cadre.agentic.message.v1.ToolCall
+	(*ToolResult)(nil),       // 8: cadre.agentic.message.v1.ToolResult
+	(*Usage)(nil),            // 9: cadre.agentic.message.v1.Usage
 }
 var file_cadre_agentic_message_v1_message_proto_depIdxs = []int32{
 	1, // 0: cadre.agentic.message.v1.Item.user:type_name -> cadre.agentic.message.v1.UserMessage
-	2, // 1: cadre.agentic.message.v1.Item.developer:type_name -> cadre.agentic.message.v1.DeveloperMessage
-	3, // 2: cadre.agentic.message.v1.Item.assistant:type_name -> cadre.agentic.message.v1.AssistantMessage
-	7, // 3: cadre.agentic.message.v1.Item.tool_result:type_name -> cadre.agentic.message.v1.ToolResult
-	4, // 4: cadre.agentic.message.v1.AssistantMessage.parts:type_name -> cadre.agentic.message.v1.AssistantPart
-	5, // 5: cadre.agentic.message.v1.AssistantPart.reasoning:type_name -> cadre.agentic.message.v1.Reasoning
-	6, // 6: cadre.agentic.message.v1.AssistantPart.tool_call:type_name -> cadre.agentic.message.v1.ToolCall
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	3, // 1: cadre.agentic.message.v1.Item.developer:type_name -> cadre.agentic.message.v1.DeveloperMessage
+	4, // 2: cadre.agentic.message.v1.Item.assistant:type_name -> cadre.agentic.message.v1.AssistantMessage
+	8, // 3: cadre.agentic.message.v1.Item.tool_result:type_name -> cadre.agentic.message.v1.ToolResult
+	2, // 4: cadre.agentic.message.v1.UserMessage.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	5, // 5: cadre.agentic.message.v1.AssistantMessage.parts:type_name -> cadre.agentic.message.v1.AssistantPart
+	6, // 6: cadre.agentic.message.v1.AssistantPart.reasoning:type_name -> cadre.agentic.message.v1.Reasoning
+	7, // 7: cadre.agentic.message.v1.AssistantPart.tool_call:type_name -> cadre.agentic.message.v1.ToolCall
+	2, // 8: cadre.agentic.message.v1.ToolResult.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_message_v1_message_proto_init() }
@@ -784,7 +928,7 @@ func file_cadre_agentic_message_v1_message_proto_init() {
 		(*Item_Assistant)(nil),
 		(*Item_ToolResult)(nil),
 	}
-	file_cadre_agentic_message_v1_message_proto_msgTypes[4].OneofWrappers = []any{
+	file_cadre_agentic_message_v1_message_proto_msgTypes[5].OneofWrappers = []any{
 		(*AssistantPart_Text)(nil),
 		(*AssistantPart_Reasoning)(nil),
 		(*AssistantPart_ToolCall)(nil),
@@ -795,7 +939,7 @@ func file_cadre_agentic_message_v1_message_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_agentic_message_v1_message_proto_rawDesc), len(file_cadre_agentic_message_v1_message_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

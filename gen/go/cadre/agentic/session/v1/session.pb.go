@@ -611,7 +611,14 @@ type RunAgentRequest struct {
 	InputPolicy    InputPolicy `protobuf:"varint,7,opt,name=input_policy,json=inputPolicy,proto3,enum=cadre.agentic.session.v1.InputPolicy" json:"input_policy,omitempty"`
 	IdempotencyKey string      `protobuf:"bytes,8,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// What becomes of calls of unsafe tools in this turn. Absent, they are denied.
-	Approve       v11.ApprovalMode `protobuf:"varint,9,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
+	Approve v11.ApprovalMode `protobuf:"varint,9,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
+	// JSON Schema that the final answer keeps to. Absent, it is free text.
+	OutputSchema string `protobuf:"bytes,10,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
+	// Ids of artifacts that come with the message: images and text.
+	Attachments []string `protobuf:"bytes,11,rep,name=attachments,proto3" json:"attachments,omitempty"`
+	// An absolute path on the server's machine: the traffic with the model's provider
+	// is recorded there, without keys, for `replay:` to play. Absent, nothing is.
+	Record        string `protobuf:"bytes,12,opt,name=record,proto3" json:"record,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -709,6 +716,27 @@ func (x *RunAgentRequest) GetApprove() v11.ApprovalMode {
 	return v11.ApprovalMode(0)
 }
 
+func (x *RunAgentRequest) GetOutputSchema() string {
+	if x != nil {
+		return x.OutputSchema
+	}
+	return ""
+}
+
+func (x *RunAgentRequest) GetAttachments() []string {
+	if x != nil {
+		return x.Attachments
+	}
+	return nil
+}
+
+func (x *RunAgentRequest) GetRecord() string {
+	if x != nil {
+		return x.Record
+	}
+	return ""
+}
+
 type RunAgentResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -771,7 +799,14 @@ type SendMessageRequest struct {
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// What becomes of calls of unsafe tools in this turn. Absent, they are denied,
 	// whatever the turn before said.
-	Approve       v11.ApprovalMode `protobuf:"varint,6,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
+	Approve v11.ApprovalMode `protobuf:"varint,6,opt,name=approve,proto3,enum=cadre.agentic.agentexecution.v1.ApprovalMode" json:"approve,omitempty"`
+	// JSON Schema that the final answer keeps to. Absent, it is free text.
+	OutputSchema string `protobuf:"bytes,7,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
+	// Ids of artifacts that come with the message: images and text.
+	Attachments []string `protobuf:"bytes,8,rep,name=attachments,proto3" json:"attachments,omitempty"`
+	// An absolute path on the server's machine: the traffic with the model's provider
+	// is recorded there, without keys, for `replay:` to play. Absent, nothing is.
+	Record        string `protobuf:"bytes,9,opt,name=record,proto3" json:"record,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -846,6 +881,27 @@ func (x *SendMessageRequest) GetApprove() v11.ApprovalMode {
 		return x.Approve
 	}
 	return v11.ApprovalMode(0)
+}
+
+func (x *SendMessageRequest) GetOutputSchema() string {
+	if x != nil {
+		return x.OutputSchema
+	}
+	return ""
+}
+
+func (x *SendMessageRequest) GetAttachments() []string {
+	if x != nil {
+		return x.Attachments
+	}
+	return nil
+}
+
+func (x *SendMessageRequest) GetRecord() string {
+	if x != nil {
+		return x.Record
+	}
+	return ""
 }
 
 type SendMessageResponse struct {
@@ -1970,7 +2026,7 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\"}\n" +
 	"\x14ListSessionsResponse\x12=\n" +
 	"\bsessions\x18\x01 \x03(\v2!.cadre.agentic.session.v1.SessionR\bsessions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xfa\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x82\x05\n" +
 	"\x0fRunAgentRequest\x12 \n" +
 	"\x05agent\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05agent\x12\x19\n" +
@@ -1981,10 +2037,14 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\x06effort\x18\x06 \x01(\tB.\xbaH+r)R\x00R\x04noneR\aminimalR\x03lowR\x06mediumR\x04highR\x03maxR\x06effort\x12R\n" +
 	"\finput_policy\x18\a \x01(\x0e2%.cadre.agentic.session.v1.InputPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\vinputPolicy\x121\n" +
 	"\x0fidempotency_key\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\x12Q\n" +
-	"\aapprove\x18\t \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\aapprove\"\x9e\x01\n" +
+	"\aapprove\x18\t \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\aapprove\x12.\n" +
+	"\routput_schema\x18\n" +
+	" \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x04R\foutputSchema\x124\n" +
+	"\vattachments\x18\v \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x10\x18\x01\"\x06r\x04\x10\x01\x18@R\vattachments\x12 \n" +
+	"\x06record\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x06record\"\x9e\x01\n" +
 	"\x10RunAgentResponse\x12;\n" +
 	"\asession\x18\x01 \x01(\v2!.cadre.agentic.session.v1.SessionR\asession\x12M\n" +
-	"\texecution\x18\x02 \x01(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\texecution\"\xd3\x02\n" +
+	"\texecution\x18\x02 \x01(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\texecution\"\xdb\x03\n" +
 	"\x12SendMessageRequest\x12(\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\tsessionId\x12%\n" +
@@ -1992,7 +2052,10 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\x05model\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x05model\x12F\n" +
 	"\x06effort\x18\x04 \x01(\tB.\xbaH+r)R\x00R\x04noneR\aminimalR\x03lowR\x06mediumR\x04highR\x03maxR\x06effort\x121\n" +
 	"\x0fidempotency_key\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\x12Q\n" +
-	"\aapprove\x18\x06 \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\aapprove\"d\n" +
+	"\aapprove\x18\x06 \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\aapprove\x12.\n" +
+	"\routput_schema\x18\a \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x04R\foutputSchema\x124\n" +
+	"\vattachments\x18\b \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x10\x18\x01\"\x06r\x04\x10\x01\x18@R\vattachments\x12 \n" +
+	"\x06record\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x06record\"d\n" +
 	"\x13SendMessageResponse\x12M\n" +
 	"\texecution\x18\x01 \x01(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\texecution\"\x7f\n" +
 	"\rCancelRequest\x12\x19\n" +

@@ -2,15 +2,16 @@
 //
 // Source: cadre/agentic/artifact/v1/artifact.proto
 
-// Artifacts: bytes that a turn made and that are too large for its messages.
+// Artifacts: bytes that a turn made and that are too large for its messages, and
+// files that people attach to theirs.
 package artifactv1connect
 
 import (
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
-	v11 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1"
-	v1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
+	v1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1"
+	v11 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	http "net/http"
 	strings "strings"
 )
@@ -35,6 +36,11 @@ const (
 // reflection-formatted method names, remove the leading slash and convert the remaining slash to a
 // period.
 const (
+	// ArtifactServiceCreateProcedure is the fully-qualified name of the ArtifactService's Create RPC.
+	ArtifactServiceCreateProcedure = "/cadre.agentic.artifact.v1.ArtifactService/Create"
+	// ArtifactServiceDownloadProcedure is the fully-qualified name of the ArtifactService's Download
+	// RPC.
+	ArtifactServiceDownloadProcedure = "/cadre.agentic.artifact.v1.ArtifactService/Download"
 	// ArtifactServiceGetProcedure is the fully-qualified name of the ArtifactService's Get RPC.
 	ArtifactServiceGetProcedure = "/cadre.agentic.artifact.v1.ArtifactService/Get"
 	// ArtifactServiceListProcedure is the fully-qualified name of the ArtifactService's List RPC.
@@ -43,8 +49,12 @@ const (
 
 // ArtifactServiceClient is a client for the cadre.agentic.artifact.v1.ArtifactService service.
 type ArtifactServiceClient interface {
-	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v11.Artifact], error)
-	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v11.ListArtifactsResponse], error)
+	// Uploads a file.
+	Create(context.Context, *connect.Request[v1.CreateArtifactRequest]) (*connect.Response[v1.Artifact], error)
+	// Makes a short-lived address from which the bytes can be fetched.
+	Download(context.Context, *connect.Request[v11.GetRequest]) (*connect.Response[v1.DownloadArtifactResponse], error)
+	Get(context.Context, *connect.Request[v11.GetRequest]) (*connect.Response[v1.Artifact], error)
+	List(context.Context, *connect.Request[v11.ListRequest]) (*connect.Response[v1.ListArtifactsResponse], error)
 }
 
 // NewArtifactServiceClient constructs a client for the cadre.agentic.artifact.v1.ArtifactService
@@ -56,15 +66,27 @@ type ArtifactServiceClient interface {
 // http://api.acme.com or https://acme.com/grpc).
 func NewArtifactServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) ArtifactServiceClient {
 	baseURL = strings.TrimRight(baseURL, "/")
-	artifactServiceMethods := v11.File_cadre_agentic_artifact_v1_artifact_proto.Services().ByName("ArtifactService").Methods()
+	artifactServiceMethods := v1.File_cadre_agentic_artifact_v1_artifact_proto.Services().ByName("ArtifactService").Methods()
 	return &artifactServiceClient{
-		get: connect.NewClient[v1.GetRequest, v11.Artifact](
+		create: connect.NewClient[v1.CreateArtifactRequest, v1.Artifact](
+			httpClient,
+			baseURL+ArtifactServiceCreateProcedure,
+			connect.WithSchema(artifactServiceMethods.ByName("Create")),
+			connect.WithClientOptions(opts...),
+		),
+		download: connect.NewClient[v11.GetRequest, v1.DownloadArtifactResponse](
+			httpClient,
+			baseURL+ArtifactServiceDownloadProcedure,
+			connect.WithSchema(artifactServiceMethods.ByName("Download")),
+			connect.WithClientOptions(opts...),
+		),
+		get: connect.NewClient[v11.GetRequest, v1.Artifact](
 			httpClient,
 			baseURL+ArtifactServiceGetProcedure,
 			connect.WithSchema(artifactServiceMethods.ByName("Get")),
 			connect.WithClientOptions(opts...),
 		),
-		list: connect.NewClient[v1.ListRequest, v11.ListArtifactsResponse](
+		list: connect.NewClient[v11.ListRequest, v1.ListArtifactsResponse](
 			httpClient,
 			baseURL+ArtifactServiceListProcedure,
 			connect.WithSchema(artifactServiceMethods.ByName("List")),
@@ -75,25 +97,41 @@ func NewArtifactServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 
 // artifactServiceClient implements ArtifactServiceClient.
 type artifactServiceClient struct {
-	get  *connect.Client[v1.GetRequest, v11.Artifact]
-	list *connect.Client[v1.ListRequest, v11.ListArtifactsResponse]
+	create   *connect.Client[v1.CreateArtifactRequest, v1.Artifact]
+	download *connect.Client[v11.GetRequest, v1.DownloadArtifactResponse]
+	get      *connect.Client[v11.GetRequest, v1.Artifact]
+	list     *connect.Client[v11.ListRequest, v1.ListArtifactsResponse]
+}
+
+// Create calls cadre.agentic.artifact.v1.ArtifactService.Create.
+func (c *artifactServiceClient) Create(ctx context.Context, req *connect.Request[v1.CreateArtifactRequest]) (*connect.Response[v1.Artifact], error) {
+	return c.create.CallUnary(ctx, req)
+}
+
+// Download calls cadre.agentic.artifact.v1.ArtifactService.Download.
+func (c *artifactServiceClient) Download(ctx context.Context, req *connect.Request[v11.GetRequest]) (*connect.Response[v1.DownloadArtifactResponse], error) {
+	return c.download.CallUnary(ctx, req)
 }
 
 // Get calls cadre.agentic.artifact.v1.ArtifactService.Get.
-func (c *artifactServiceClient) Get(ctx context.Context, req *connect.Request[v1.GetRequest]) (*connect.Response[v11.Artifact], error) {
+func (c *artifactServiceClient) Get(ctx context.Context, req *connect.Request[v11.GetRequest]) (*connect.Response[v1.Artifact], error) {
 	return c.get.CallUnary(ctx, req)
 }
 
 // List calls cadre.agentic.artifact.v1.ArtifactService.List.
-func (c *artifactServiceClient) List(ctx context.Context, req *connect.Request[v1.ListRequest]) (*connect.Response[v11.ListArtifactsResponse], error) {
+func (c *artifactServiceClient) List(ctx context.Context, req *connect.Request[v11.ListRequest]) (*connect.Response[v1.ListArtifactsResponse], error) {
 	return c.list.CallUnary(ctx, req)
 }
 
 // ArtifactServiceHandler is an implementation of the cadre.agentic.artifact.v1.ArtifactService
 // service.
 type ArtifactServiceHandler interface {
-	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v11.Artifact], error)
-	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v11.ListArtifactsResponse], error)
+	// Uploads a file.
+	Create(context.Context, *connect.Request[v1.CreateArtifactRequest]) (*connect.Response[v1.Artifact], error)
+	// Makes a short-lived address from which the bytes can be fetched.
+	Download(context.Context, *connect.Request[v11.GetRequest]) (*connect.Response[v1.DownloadArtifactResponse], error)
+	Get(context.Context, *connect.Request[v11.GetRequest]) (*connect.Response[v1.Artifact], error)
+	List(context.Context, *connect.Request[v11.ListRequest]) (*connect.Response[v1.ListArtifactsResponse], error)
 }
 
 // NewArtifactServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -102,7 +140,19 @@ type ArtifactServiceHandler interface {
 // By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
 // and JSON codecs. They also support gzip compression.
 func NewArtifactServiceHandler(svc ArtifactServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
-	artifactServiceMethods := v11.File_cadre_agentic_artifact_v1_artifact_proto.Services().ByName("ArtifactService").Methods()
+	artifactServiceMethods := v1.File_cadre_agentic_artifact_v1_artifact_proto.Services().ByName("ArtifactService").Methods()
+	artifactServiceCreateHandler := connect.NewUnaryHandler(
+		ArtifactServiceCreateProcedure,
+		svc.Create,
+		connect.WithSchema(artifactServiceMethods.ByName("Create")),
+		connect.WithHandlerOptions(opts...),
+	)
+	artifactServiceDownloadHandler := connect.NewUnaryHandler(
+		ArtifactServiceDownloadProcedure,
+		svc.Download,
+		connect.WithSchema(artifactServiceMethods.ByName("Download")),
+		connect.WithHandlerOptions(opts...),
+	)
 	artifactServiceGetHandler := connect.NewUnaryHandler(
 		ArtifactServiceGetProcedure,
 		svc.Get,
@@ -117,6 +167,10 @@ func NewArtifactServiceHandler(svc ArtifactServiceHandler, opts ...connect.Handl
 	)
 	return "/cadre.agentic.artifact.v1.ArtifactService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
+		case ArtifactServiceCreateProcedure:
+			artifactServiceCreateHandler.ServeHTTP(w, r)
+		case ArtifactServiceDownloadProcedure:
+			artifactServiceDownloadHandler.ServeHTTP(w, r)
 		case ArtifactServiceGetProcedure:
 			artifactServiceGetHandler.ServeHTTP(w, r)
 		case ArtifactServiceListProcedure:
@@ -130,10 +184,18 @@ func NewArtifactServiceHandler(svc ArtifactServiceHandler, opts ...connect.Handl
 // UnimplementedArtifactServiceHandler returns CodeUnimplemented from all methods.
 type UnimplementedArtifactServiceHandler struct{}
 
-func (UnimplementedArtifactServiceHandler) Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v11.Artifact], error) {
+func (UnimplementedArtifactServiceHandler) Create(context.Context, *connect.Request[v1.CreateArtifactRequest]) (*connect.Response[v1.Artifact], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("cadre.agentic.artifact.v1.ArtifactService.Create is not implemented"))
+}
+
+func (UnimplementedArtifactServiceHandler) Download(context.Context, *connect.Request[v11.GetRequest]) (*connect.Response[v1.DownloadArtifactResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("cadre.agentic.artifact.v1.ArtifactService.Download is not implemented"))
+}
+
+func (UnimplementedArtifactServiceHandler) Get(context.Context, *connect.Request[v11.GetRequest]) (*connect.Response[v1.Artifact], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("cadre.agentic.artifact.v1.ArtifactService.Get is not implemented"))
 }
 
-func (UnimplementedArtifactServiceHandler) List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v11.ListArtifactsResponse], error) {
+func (UnimplementedArtifactServiceHandler) List(context.Context, *connect.Request[v11.ListRequest]) (*connect.Response[v1.ListArtifactsResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("cadre.agentic.artifact.v1.ArtifactService.List is not implemented"))
 }
