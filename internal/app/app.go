@@ -33,6 +33,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/identity/operator"
 	"github.com/cadre-dev/cadre/internal/kind/organization"
 	"github.com/cadre-dev/cadre/internal/model"
+	"github.com/cadre-dev/cadre/internal/model/cassette"
 	"github.com/cadre-dev/cadre/internal/model/catalogue"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/runner"
@@ -206,7 +207,7 @@ func (a *App) assemble(context.Context) error {
 		return err
 	}
 	world := &runner.World{
-		Store: a.store, Models: a.models, Catalogue: a.known, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Artifact: a.artifact,
+		Store: a.store, Models: a.models, Catalogue: a.known, Record: cassette.Record, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Artifact: a.artifact,
 		Events: a.events, Clock: failpoint.Now, SlogTurns: a.log,
 	}
 	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})

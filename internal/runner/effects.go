@@ -34,6 +34,7 @@ type World struct {
 	Store     store.Store
 	Models    Models
 	Catalogue Catalogue
+	Record    func(m model.Model, name, path string) model.Model // of what it asks; used when a policy says so
 	Tools     func(name string) (tool.Tool, bool)
 	Open      func(folder string) (workspace.Workspace, error)
 	End       func(ctx context.Context, session, execution string) error // of processes; nil when none are started
@@ -50,7 +51,11 @@ func (w *World) Ledger() turn.Ledger { return w.Store }
 
 // OpenModel opens the model that the policy names.
 func (w *World) OpenModel(ctx context.Context, p *ledgerv1.ExecutionPolicy) (model.Model, error) {
-	return w.Models.Open(ctx, p.GetModel())
+	m, err := w.Models.Open(ctx, p.GetModel())
+	if err != nil || p.GetRecord() == "" {
+		return m, err
+	}
+	return w.Record(m, p.GetModel(), p.GetRecord()), nil
 }
 
 // Cost fills in what a request cost.

@@ -48,6 +48,7 @@ type world struct {
 	limits    *agentv1.AgentLimits
 	approve   agentexecutionv1.ApprovalMode
 	schema    string
+	attached  []*messagev1.Attachment
 	blind     bool // the model takes no images
 	open      func(folder string) (workspace.Workspace, error)
 	end       func(ctx context.Context, session, execution string) error
@@ -102,7 +103,7 @@ func (w *world) accept(text string) {
 	_, err := w.store.Accept(w.t.Context(), store.Accept{
 		New:       &store.NewSession{Row: rowOf(resourcev1.ResourceKind_session, sm, store.SessionIndex, now), Root: w.session},
 		Execution: rowOf(resourcev1.ResourceKind_agent_execution, xm, store.ExecutionIndex, now),
-		Input:     store.Input{ID: "inp_1", Item: &messagev1.Item{Item: &messagev1.Item_User{User: &messagev1.UserMessage{Text: text}}}},
+		Input:     store.Input{ID: "inp_1", Item: &messagev1.Item{Item: &messagev1.Item_User{User: &messagev1.UserMessage{Text: text, Attachments: w.attached}}}},
 		Events:    []*eventv1.Event{event.New(now, &eventv1.TurnQueued{InputId: "inp_1"})},
 		Now:       now,
 	})
