@@ -50,8 +50,13 @@ demo: build ## run an agent, kill its server in mid-turn, and see the turn compl
 	@scripts/demo.sh
 
 .PHONY: generate
-generate: ## write gen/ from the .proto files
+generate: ## write gen/ and the pages about kinds and events from the .proto files
 	CGO_ENABLED=0 $(GO) -C tools run ./generate
+
+.PHONY: docs
+docs: build ## write the reference of commands, and the manual pages into bin/man
+	bin/cadre docs markdown >docs/reference/commands.md
+	bin/cadre docs man bin/man
 
 .PHONY: audit
 audit: ## verify the modules and report their licences

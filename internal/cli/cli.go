@@ -146,7 +146,7 @@ something named, 5 cut short by a limit or an empty answer.`,
 	c.add(root, groupResources, c.applyCommand(), c.validateCommand(), c.getCommand(), c.listCommand(), c.describeCommand(), c.deleteCommand(), c.modelsCommand())
 	c.add(root, groupWork, c.runCommand(), c.sendCommand(), c.attachCommand(), c.recoverCommand(), c.cancelCommand(), c.eventsCommand(), c.sessionsCommand(), c.executionsCommand(),
 		c.downloadCommand(), c.usageCommand())
-	root.AddCommand(c.versionCommand())
+	root.AddCommand(c.versionCommand(), c.docsCommand())
 	for _, name := range planned {
 		root.AddCommand(notBuilt(name))
 	}

@@ -1,6 +1,6 @@
 // Command generate writes everything under gen/ from the .proto files under
 // proto/: Go messages, Connect code, the list of RPC adapters, an OpenAPI
-// document and JSON Schemas.
+// document and JSON Schemas; and the pages about kinds and events under docs/.
 //
 // It promises the same bytes for the same .proto files and the same pinned
 // tools, and needs no network beyond the Go module proxy. It removes what an
@@ -69,7 +69,10 @@ func run(ctx context.Context, root string, lintOnly bool) error {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 	}
-	return out.write(filepath.Join(root, "gen"))
+	if err := out.write(filepath.Join(root, "gen")); err != nil {
+		return err
+	}
+	return references(src).writeOver(filepath.Join(root, "docs"))
 }
 
 // findRoot returns an absolute root. It climbs from the working folder when

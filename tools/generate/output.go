@@ -28,6 +28,11 @@ func (o output) write(dir string) error {
 	if err := o.removeOld(dir); err != nil {
 		return err
 	}
+	return o.writeOver(dir)
+}
+
+// writeOver writes o under dir and leaves everything else there alone.
+func (o output) writeOver(dir string) error {
 	paths := make([]string, 0, len(o))
 	for p := range o {
 		paths = append(paths, p)

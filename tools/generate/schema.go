@@ -46,7 +46,19 @@ func isResource(m protoreflect.MessageDescriptor) bool {
 func isDeclared(f protoreflect.FileDescriptor) bool {
 	for i := range f.Services().Len() {
 		methods := f.Services().Get(i).Methods()
-		if methods.ByName("Create") != nil || methods.ByName("Apply") != nil {
+		for _, name := range []protoreflect.Name{"Create", "Apply"} {
+			if m := methods.ByName(name); m != nil && carriesResource(m.Input()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// carriesResource tells whether a request holds a whole resource.
+func carriesResource(m protoreflect.MessageDescriptor) bool {
+	for i := range m.Fields().Len() {
+		if below := m.Fields().Get(i).Message(); below != nil && isResource(below) {
 			return true
 		}
 	}

@@ -110,7 +110,7 @@ type AgentSpec struct {
 	Description string `protobuf:"bytes,1,opt,name=description,proto3" json:"description,omitempty"`
 	// What the model is told before anything else. At least ten characters.
 	Instructions string `protobuf:"bytes,2,opt,name=instructions,proto3" json:"instructions,omitempty"`
-	// `<provider>/<id>` or `scripted:<file>`. A run may name another. Empty: each run must name one.
+	// `<provider>/<id>` or `scripted:<file>`. A run may name another. Empty: the first default model whose key is set.
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// How hard the model should think, in the provider's own words; empty leaves it to the provider.
 	Effort string `protobuf:"bytes,4,opt,name=effort,proto3" json:"effort,omitempty"`
