@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -139,6 +140,9 @@ func showable(ctx context.Context, d pipeline.Deps, a *messagev1.Attachment) err
 	if image {
 		return nil
 	}
+	if noText(a.GetMediaType()) {
+		return cannotShow(a, "it is %s, and "+shown, a.GetMediaType())
+	}
 	in, err := d.Artifacts.Open(ctx, a.GetSha256())
 	if err != nil {
 		return err
@@ -149,9 +153,19 @@ func showable(ctx context.Context, d pipeline.Deps, a *messagev1.Attachment) err
 		return err
 	}
 	if !utf8.Valid(data) || tool.IsBinary(data) {
-		return cannotShow(a, "it is %s, and models are shown images (PNG, JPEG, GIF, WebP) and UTF-8 text", a.GetMediaType())
+		return cannotShow(a, "it is %s and no text, and "+shown, a.GetMediaType())
 	}
 	return nil
+}
+
+// shown ends the reason why a file is refused.
+const shown = "models are shown images (PNG, JPEG, GIF, WebP) and UTF-8 text"
+
+// noText tells the media types whose bytes mean nothing as text, even where they
+// could be read as such.
+func noText(mediaType string) bool {
+	return mediaType == "application/pdf" || strings.HasPrefix(mediaType, "audio/") || strings.HasPrefix(mediaType, "video/") ||
+		strings.HasPrefix(mediaType, "font/") || strings.HasPrefix(mediaType, "image/") && mediaType != "image/svg+xml"
 }
 
 func cannotShow(a *messagev1.Attachment, format string, args ...any) error {

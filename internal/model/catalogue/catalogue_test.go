@@ -144,7 +144,7 @@ func TestABadFileSaysWhereAndWhat(t *testing.T) {
 	for own, says := range map[string]string{
 		"{":                                   "line 1",
 		"{\"models\":[\n{\"name\":\"gpt\"}]}": "must be a model's name",
-		"{\"models\":[\n{\"nme\":\"openai/x\"}]}":                `line 2: unknown field "nme". Did you mean "name"?`,
+		"{\"models\":[\n{\"nme\":\"openai/x\"}\n]\n}":            `line 2: unknown field "nme". Did you mean "name"?`,
 		`{"models":[{"name":"openai/x"},{"name":"openai/x"}]}`:   "twice",
 		`{"models":[{"name":"openai/x","abilities":["image"]}]}`: `"images"`,
 		`{"models":[{"name":"openai/x","contextWindow":"big"}]}`: "contextWindow must be int64, not string",

@@ -59,6 +59,7 @@ func unreadable(file string, data []byte, offset int64, err error) error {
 	}
 	words := strings.TrimPrefix(err.Error(), "json: ")
 	if field, ok := strings.CutPrefix(words, "unknown field "); ok {
+		offset = int64(bytes.Index(data, []byte(field))) // the decoder tells no place
 		words = "unknown field " + field + "." + near.Hint(strings.Trim(field, `"`), fields)
 	}
 	return bad(file, "line %d: %s", lineAt(data, offset), words)
