@@ -17,6 +17,7 @@ import (
 var failureRules = []failureRule{
 	{Refused, func(f failure) bool { return f.label(refusalLabels) }},
 	{Refused, func(f failure) bool { return f.request() && refusalWords.MatchString(f.text) }},
+	{Refused, func(f failure) bool { return f.status != 401 && f.status != 429 && blockedWords.MatchString(f.text) }},
 	{Authentication, func(f failure) bool { return f.status == 401 || f.label(authenticationLabels) }},
 	{ContextTooLong, func(f failure) bool { return f.label(overflowLabels) }},
 	{ContextTooLong, func(f failure) bool { return f.status != 429 && f.status != 402 && overflowWords.MatchString(f.text) }},
@@ -57,8 +58,10 @@ var (
 	serverLabels   = []string{"server_error", "api_error", "internal_error", "internal_server_error", "internal", "timeout_error", "deadline_exceeded", "vector_store_timeout"}
 )
 
-// Words, where there is no code to go by. They are matched in lower case.
+// Words, where there is no code to go by. They are matched in lower case. What blocked
+// an answer is plain also inside a failure of the server.
 var (
+	blockedWords  = regexp.MustCompile(`blocked by (our )?content filter`)
 	refusalWords  = regexp.MustCompile(`flagged as potentially violating|usage polic(y|ies)|content (management )?policy|safety system`)
 	overflowWords = regexp.MustCompile(`context[ _]length|maximum context|context window|prompt is too long|input (is|are) too long|input token count|too many (input )?tokens|exceeds? the (maximum|available) (number of tokens|context)`)
 	creditWords   = regexp.MustCompile(`credit balance|(insufficient|not enough|out of|no more) (credits?|balance|funds)|spend(ing)? (limit|cap)|billing hard limit`)
@@ -80,11 +83,12 @@ type failure struct {
 	labels []string      // the code, else the type; and a finer reason; lower case
 	text   string        // lower case
 	wait   time.Duration // 0 when nothing was said
+	spent  allowance     // which allowance the error names as used up
 }
 
 // judge gives the category of what e says otherwise.
-func judge(e Error, status int) Category {
-	f := failure{status: status, text: strings.ToLower(e.Message), wait: e.Wait()}
+func judge(e Error, status int, spent allowance) Category {
+	f := failure{status: status, text: strings.ToLower(e.Message), wait: e.RetryAfter, spent: spent}
 	if f.labels = []string{strings.ToLower(e.Code)}; e.Code == "" {
 		f.labels = []string{strings.ToLower(e.Type)}
 	} else if slices.Contains(reasons, strings.ToLower(e.Type)) {
@@ -129,6 +133,8 @@ func (f failure) quota() bool {
 	switch {
 	case f.label(quotaLabels) || creditWords.MatchString(f.text):
 		return true
+	case f.spent != notNamed:
+		return f.spent == daily
 	case f.status == 400 || f.status == 403:
 		return spendCapWords.MatchString(f.text)
 	case f.wait > longHint:
@@ -140,17 +146,21 @@ func (f failure) quota() bool {
 }
 
 // FromResponse reads a response that is not 2xx. Of its headers it looks at
-// Retry-After (seconds or a date, which is compared with now) and retry-after-ms
-// only. The body may be anything, also nothing: JSON of a shape that a provider
-// uses gives code, type and message, and of any other body a short piece is kept.
+// Retry-After (seconds or a date, which is compared with now), retry-after-ms and,
+// of a redirect, at the host in Location only; a redirect's message says where it
+// leads. The body may be anything, also nothing: JSON of a shape that a provider uses
+// gives code, type and message, and of any other body a short piece is kept.
 func FromResponse(status int, header http.Header, body []byte, now time.Time) *Error {
 	w := readWords(body)
 	e := &Error{Status: status, Code: cut(w.code, LabelLimit), Type: cut(w.kind, LabelLimit), Message: cut(w.message, MessageLimit)}
 	if e.Message == "" {
 		e.Message = strings.TrimSpace("the response has no text of its own: " + http.StatusText(status))
 	}
+	if to := redirect(status, header); to != "" {
+		e.Message = cut(to, MessageLimit)
+	}
 	e.wait(retryAfter(header, now), w.wait)
-	e.Category = judge(*e, status)
+	e.Category = judge(*e, status, w.spent)
 	return e
 }
 
@@ -160,7 +170,7 @@ func FromEvent(data []byte) *Error {
 	w := readWords(data)
 	e := &Error{Code: cut(w.code, LabelLimit), Type: cut(w.kind, LabelLimit), Message: cut(w.message, MessageLimit)}
 	e.wait(w.wait)
-	e.Category = judge(*e, w.status)
+	e.Category = judge(*e, w.status, w.spent)
 	return e
 }
 
@@ -168,8 +178,7 @@ func FromEvent(data []byte) *Error {
 func (e *Error) wait(hints ...time.Duration) {
 	for _, d := range hints {
 		if d > 0 {
-			e.RetryAfter = int((d + time.Second - 1) / time.Second)
-			e.RetryAfterMS = d.Milliseconds()
+			e.RetryAfter = max(d.Truncate(time.Millisecond), time.Millisecond)
 			return
 		}
 	}

@@ -16,6 +16,16 @@ func body(code, kind, message string) string {
 	return fmt.Sprintf(`{"error":{"message":%q,"type":%q,"param":null,"code":%q}}`, message, kind, code)
 }
 
+// quotaFailure is an error as Google writes it, with those allowances used up.
+func quotaFailure(ids ...string) string {
+	var violations []string
+	for _, id := range ids {
+		violations = append(violations, fmt.Sprintf(`{"quotaMetric":"m","quotaId":%q}`, id))
+	}
+	return `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota, please check your plan.","details":[` +
+		`{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[` + strings.Join(violations, ",") + `]}]}}`
+}
+
 // TestFailureRules is the table of the shared rules: status, body and hint to category.
 func TestFailureRules(t *testing.T) {
 	t.Parallel()
@@ -32,6 +42,9 @@ func TestFailureRules(t *testing.T) {
 		{400, body("", "invalid_request_error", "Your prompt was flagged as potentially violating our usage policy."), "", model.Refused},
 		{500, body("", "", "read our usage policy"), "", model.ServerError}, // wording refuses only where the request is at fault
 		{403, body("", "", "Your input violates the content policy"), "", model.Refused},
+		{400, body("", "invalid_request_error", "Output blocked by content filtering policy"), "", model.Refused},
+		{500, body("", "api_error", "Output blocked by content filtering policy"), "", model.Refused},
+		{429, body("", "rate_limit_error", "Output blocked by content filtering policy"), "", model.RateLimited},
 		// Windows.
 		{400, body("context_length_exceeded", "invalid_request_error", "x"), "", model.ContextTooLong},
 		{500, body("context_length_exceeded", "", "x"), "", model.ContextTooLong},
@@ -59,6 +72,11 @@ func TestFailureRules(t *testing.T) {
 		{429, body("", "", "Quota exceeded: requests per minute."), "120", model.RateLimited},
 		{429, body("", "", "Slow down."), "1382400", model.Quota},
 		{429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota.","details":[{"retryDelay":"26s"}]}}`, "", model.RateLimited},
+		{429, quotaFailure("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "GenerateRequestsPerDayPerProjectPerModel-FreeTier"), "40", model.Quota},
+		{429, quotaFailure("GenerateRequestsPerDayPerProjectPerModel-FreeTier", "GenerateContentInputTokensPerModelPerMinute"), "", model.Quota},
+		{429, quotaFailure("GenerateContentInputTokensPerModelPerMinute-PaidTier"), "3600", model.RateLimited},
+		{429, quotaFailure(""), "3600", model.Quota}, // no allowance is named: the wait tells it
+		{400, quotaFailure("RequestsPerDay"), "", model.BadRequest},
 		{500, body("", "", "quota per day"), "86400", model.ServerError},
 		// The rest of the statuses.
 		{404, body("model_not_found", "", ""), "", model.BadRequest},
@@ -89,21 +107,24 @@ func TestFailureRules(t *testing.T) {
 func TestEventRules(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string]model.Category{
-		`{"type":"error","code":"rate_limit_exceeded","message":"x"}`:                model.RateLimited,
-		`{"type":"error","code":"server_error","message":"x"}`:                       model.ServerError,
-		`{"type":"error","error":{"type":"overloaded_error","message":"x"}}`:         model.Overloaded,
-		`{"type":"error","error":{"type":"api_error","message":"x"}}`:                model.ServerError,
-		`{"code":"insufficient_quota","message":"x"}`:                                model.Quota,
-		`{"code":"rate_limit_exceeded","message":"tokens per day: the limit is 5"}`:  model.Quota,
-		`{"code":"context_length_exceeded"}`:                                         model.ContextTooLong,
-		`{"message":"This model's maximum context length is 5"}`:                     model.ContextTooLong,
-		`{"code":"bio_policy","message":"context length"}`:                           model.Refused,
-		`{"code":"zzz_new","type":"server_error","message":"x"}`:                     model.BadRequest, // a code that nobody knows gains nothing from a broad type
-		`{"type":"invalid_request_error","message":"your quota per day is used up"}`: model.BadRequest,
-		`{"error":{"code":502,"message":"x"}}`:                                       model.ServerError,
-		`{"error":{"code":429,"message":"x"}}`:                                       model.RateLimited,
-		`{"error":"plain words"}`:                                                    model.BadRequest,
-		`[{"error":{"code":503,"status":"UNAVAILABLE","message":"x"}}]`:              model.Overloaded,
+		`{"type":"error","code":"rate_limit_exceeded","message":"x"}`:                                          model.RateLimited,
+		`{"type":"error","code":"server_error","message":"x"}`:                                                 model.ServerError,
+		`{"type":"error","error":{"type":"overloaded_error","message":"x"}}`:                                   model.Overloaded,
+		`{"type":"error","error":{"type":"api_error","message":"x"}}`:                                          model.ServerError,
+		`{"code":"insufficient_quota","message":"x"}`:                                                          model.Quota,
+		`{"code":"rate_limit_exceeded","message":"tokens per day: the limit is 5"}`:                            model.Quota,
+		`{"code":"context_length_exceeded"}`:                                                                   model.ContextTooLong,
+		`{"message":"This model's maximum context length is 5"}`:                                               model.ContextTooLong,
+		`{"code":"bio_policy","message":"context length"}`:                                                     model.Refused,
+		`{"code":"zzz_new","type":"server_error","message":"x"}`:                                               model.BadRequest, // a code that nobody knows gains nothing from a broad type
+		`{"type":"invalid_request_error","message":"your quota per day is used up"}`:                           model.BadRequest,
+		`{"error":{"code":502,"message":"x"}}`:                                                                 model.ServerError,
+		`{"error":{"code":429,"message":"x"}}`:                                                                 model.RateLimited,
+		`{"error":"plain words"}`:                                                                              model.BadRequest,
+		quotaFailure("RequestsPerDay"):                                                                         model.Quota,
+		quotaFailure("RequestsPerMinute"):                                                                      model.RateLimited,
+		`{"type":"error","error":{"type":"api_error","message":"Output blocked by content filtering policy"}}`: model.Refused,
+		`[{"error":{"code":503,"status":"UNAVAILABLE","message":"x"}}]`:                                        model.Overloaded,
 		`7`:        model.BadRequest,
 		`not JSON`: model.BadRequest,
 		``:         model.BadRequest,
@@ -161,39 +182,64 @@ func TestWordsAreBounded(t *testing.T) {
 	}
 }
 
+// TestRedirect: a redirect says where it leads, whatever its body says.
+func TestRedirect(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status         int
+		location, says string
+	}{
+		{302, "https://login.example:8443/sso?token=sentinel", "redirects to the host login.example:8443,"},
+		{307, "//other.example/v1", "redirects to the host other.example,"},
+		{308, "https://sentinel:sentinel@other.example/", "redirects to the host other.example,"},
+		{301, "/v1/", "redirects to another path,"},
+		{302, "", "a place that it does not name"},
+		{302, "https://[bad", "a place that it does not name"},
+		{302, "https://" + strings.Repeat("a", 5000) + ".example", "the host aaaa"},
+	} {
+		h := http.Header{}
+		h.Set("Location", c.location)
+		e := model.FromResponse(c.status, h, []byte("<html>Moved, sentinel</html>"), time.Now())
+		if e.Category != model.BadRequest || !strings.Contains(e.Message, c.says) || strings.Contains(e.Message, "sentinel") || len(e.Message) > model.MessageLimit {
+			t.Errorf("%d to %q says %+v, want %q", c.status, c.location, e, c.says)
+		}
+	}
+	if e := model.FromResponse(304, nil, nil, time.Now()); strings.Contains(e.Message, "redirect") {
+		t.Errorf("304 says %s", e.Message)
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		after, ms string
-		seconds   int
 		wait      time.Duration
 	}{
-		{"", "", 0, 0},
-		{"7", "", 7, 7 * time.Second},
-		{" 7.2 ", "", 8, 7200 * time.Millisecond},
-		{"2", "1250", 2, 1250 * time.Millisecond},
-		{"2", "x", 2, 2 * time.Second},
-		{"", "1", 1, time.Millisecond},
-		{"-1", "-5", 0, 0},
-		{"NaN", "Inf", 366 * 86400, 366 * 24 * time.Hour},
-		{"1e300", "", 366 * 86400, 366 * 24 * time.Hour},
-		{"Fri, 01 May 2026 12:01:30 GMT", "", 90, 90 * time.Second},
-		{"Fri, 01 May 2026 11:00:00 GMT", "", 0, 0},
-		{"Fri, 01 May 2099 11:00:00 GMT", "", 366 * 86400, 366 * 24 * time.Hour},
-		{"soon", "", 0, 0},
+		{"", "", 0},
+		{"7", "", 7 * time.Second},
+		{" 7.2 ", "", 7200 * time.Millisecond},
+		{"2", "1250", 1250 * time.Millisecond},
+		{"2", "x", 2 * time.Second},
+		{"", "1", time.Millisecond},
+		{"", "0.2", time.Millisecond},
+		{"", "1.7", time.Millisecond},
+		{"-1", "-5", 0},
+		{"NaN", "Inf", 366 * 24 * time.Hour},
+		{"1e300", "", 366 * 24 * time.Hour},
+		{"Fri, 01 May 2026 12:01:30 GMT", "", 90 * time.Second},
+		{"Fri, 01 May 2026 11:00:00 GMT", "", 0},
+		{"Fri, 01 May 2099 11:00:00 GMT", "", 366 * 24 * time.Hour},
+		{"soon", "", 0},
 	} {
 		h := http.Header{}
 		h.Set("Retry-After", c.after)
 		h.Set("retry-after-ms", c.ms)
 		h.Set("X-RateLimit-Reset", "99")
 		e := model.FromResponse(503, h, nil, now)
-		if e.RetryAfter != c.seconds || e.Wait() != c.wait {
-			t.Errorf("%q and %q give %d s, %s, want %d s, %s", c.after, c.ms, e.RetryAfter, e.Wait(), c.seconds, c.wait)
+		if e.RetryAfter != c.wait {
+			t.Errorf("%q and %q give %s, want %s", c.after, c.ms, e.RetryAfter, c.wait)
 		}
-	}
-	if w := (&model.Error{RetryAfter: 3}).Wait(); w != 3*time.Second {
-		t.Errorf("Wait without milliseconds is %s", w)
 	}
 }
 
@@ -202,7 +248,7 @@ func FuzzFromResponse(f *testing.F) {
 	f.Add(500, "<html", "Fri, 01 May 2099 11:00:00 GMT")
 	f.Fuzz(func(t *testing.T, status int, body, after string) {
 		e := model.FromResponse(status, http.Header{"Retry-After": {after}}, []byte(body), time.Unix(1790000000, 0))
-		if e.Category == "" || len(e.Message) > model.MessageLimit || e.Message == "" || !utf8.ValidString(e.Message) || e.Wait() < 0 || e.RetryAfter < 0 {
+		if e.Category == "" || len(e.Message) > model.MessageLimit || e.Message == "" || !utf8.ValidString(e.Message) || e.RetryAfter < 0 {
 			t.Errorf("%d, %q, %q give %+v", status, body, after, e)
 		}
 	})

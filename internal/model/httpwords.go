@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -24,7 +25,17 @@ type words struct {
 	kind    string
 	message string
 	wait    time.Duration
+	spent   allowance
 }
+
+// allowance is which of its allowances a provider names as used up.
+type allowance int
+
+const (
+	notNamed allowance = iota
+	brief              // of a minute or so: it comes back by itself
+	daily              // of a day
+)
 
 // readWords reads the shapes that providers use: the error as an object under `error`
 // or at the top, or as a string under `error`, `message` or `detail`; and a list
@@ -74,13 +85,22 @@ func (w *words) labels(inner map[string]any) {
 	}
 }
 
-// detail reads one of Google's details: a reason, or how long to wait.
+// detail reads one of Google's details: a reason, how long to wait, or the
+// allowances that are used up. One of a day counts more than one of a minute.
 func (w *words) detail(d map[string]any) {
 	if r := firstText(d["reason"]); r != "" && w.kind == "" {
 		w.kind = r
 	}
 	if hint, err := time.ParseDuration(firstText(d["retryDelay"])); err == nil && hint > 0 {
 		w.wait = min(hint, longestWait)
+	}
+	for _, v := range objects(d["violations"]) {
+		switch id := firstText(v["quotaId"]); {
+		case strings.Contains(id, "PerDay"):
+			w.spent = daily
+		case id != "" && w.spent == notNamed:
+			w.spent = brief
+		}
 	}
 }
 
@@ -161,6 +181,21 @@ func count(s string, unit time.Duration) time.Duration {
 		return longestWait
 	}
 	return time.Duration(n * float64(unit))
+}
+
+// redirect says where a response leads to, which Cadre does not follow; "" for one
+// that leads nowhere.
+func redirect(status int, header http.Header) string {
+	if status/100 != 3 || status == http.StatusNotModified {
+		return ""
+	}
+	host := "another path"
+	if to, err := url.Parse(header.Get("Location")); err != nil || header.Get("Location") == "" {
+		host = "a place that it does not name"
+	} else if to.Host != "" {
+		host = "the host " + to.Host
+	}
+	return "the base URL redirects to " + host + ", and Cadre follows no redirect, since the key must not go elsewhere: set the base URL to where it leads"
 }
 
 // Bounded makes of the other side's words what an Error's Message may hold: valid

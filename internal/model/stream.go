@@ -16,7 +16,9 @@ import (
 //     answers false, and produce then returns with whatever error;
 //   - an error becomes ctx's cause when ctx has ended, a *Error that says whether parts
 //     had come when it is one, and Malformed when it is neither;
-//   - a production that ends without Done and without an error is Malformed.
+//   - a production that ends without Done and without an error is Malformed;
+//   - all text in parts and errors becomes valid UTF-8, also where a character was
+//     cut between two pieces of text, and a finish reason has at most LabelLimit bytes.
 //
 // produce must not give anything behind Done.
 func Stream(ctx context.Context, produce func(ctx context.Context, give func(Part) bool) error) iter.Seq2[Part, error] {
@@ -28,7 +30,7 @@ func Stream(ctx context.Context, produce func(ctx context.Context, give func(Par
 		inner, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var started, done, left bool
-		give := func(p Part) bool {
+		clean := cleaner{give: func(p Part) bool {
 			if left || inner.Err() != nil {
 				return false
 			}
@@ -38,8 +40,8 @@ func Stream(ctx context.Context, produce func(ctx context.Context, give func(Par
 				cancel() // a driver that waits for the wire wakes up
 			}
 			return !left
-		}
-		err := produce(inner, give)
+		}}
+		err := produce(inner, clean.part)
 		if left || done && err == nil {
 			return
 		}
@@ -58,6 +60,7 @@ func ended(ctx context.Context, err error, started bool) error {
 	} else if err != nil {
 		e.Message = cut(err.Error(), MessageLimit)
 	}
+	e.Code, e.Type, e.Message = cut(e.Code, LabelLimit), cut(e.Type, LabelLimit), cut(e.Message, MessageLimit)
 	e.Started = started
 	return e
 }

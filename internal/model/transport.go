@@ -53,6 +53,18 @@ func OnSent(ctx context.Context, sent func()) context.Context {
 // transport turns what fails into *Error.
 type transport struct{ next http.RoundTripper }
 
+// transportKey finds what WithTransport put into a context.
+type transportKey struct{}
+
+// WithTransport has the requests of HTTPClient's clients that are made with the
+// answered context pass through what wrap makes of their transport: it sees them as they
+// leave, and responses as they came, before errors are made of them. A provider
+// knows nothing of it. The wrapper may answer by itself and never call the
+// transport it was given. Of two wrappers, the one that was added last counts.
+func WithTransport(ctx context.Context, wrap func(http.RoundTripper) http.RoundTripper) context.Context {
+	return context.WithValue(ctx, transportKey{}, wrap)
+}
+
 // RoundTrip sends a request.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
@@ -62,7 +74,11 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	req.Header.Set("User-Agent", "cadre")
-	res, err := t.next.RoundTrip(req)
+	next := t.next
+	if wrap, ok := req.Context().Value(transportKey{}).(func(http.RoundTripper) http.RoundTripper); ok {
+		next = wrap(next)
+	}
+	res, err := next.RoundTrip(req)
 	if err != nil {
 		return nil, cutOff(req.Context(), err)
 	}
@@ -110,10 +126,14 @@ func (b body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cutOff explains a connection that did not hold, unless we ended it ourselves.
+// cutOff explains a connection that did not hold, unless we ended it ourselves. What
+// is a *Error already stays as it is.
 func cutOff(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if known := (*Error)(nil); errors.As(err, &known) {
+		return known
 	}
 	return &Error{Category: Network, Message: cut(err.Error(), MessageLimit)}
 }

@@ -53,7 +53,8 @@ type File struct {
 	Data      []byte
 }
 
-// ImageTypes are the media types that every provider's models with eyes can see.
+// ImageTypes are the media types of images that models are shown. Gemini's take no
+// GIF and are told so in words.
 var ImageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // Env is what a tool works with.

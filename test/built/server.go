@@ -43,6 +43,14 @@ type Server struct {
 // returns when the server is ready. The test's end stops it.
 func Start(t testing.TB, data string) *Server {
 	t.Helper()
+	s := New(t, data)
+	s.Start(t)
+	return s
+}
+
+// New is Start without the start, so that Env can be set before.
+func New(t testing.TB, data string) *Server {
+	t.Helper()
 	s := &Server{Data: data, binary: Binary(t)}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -52,7 +60,6 @@ func Start(t testing.TB, data string) *Server {
 			t.Error(err)
 		}
 	})
-	s.Start(t)
 	return s
 }
 

@@ -42,6 +42,10 @@ func TestEveryExampleIsAppliedAndRun(t *testing.T) {
 	for _, a := range res.Msg.GetAgents() {
 		proven[play(t, s, dir, a)] = true
 	}
+	s.MustRun(t, dir, "test", filepath.Join(copied, "tests"))
+	for _, file := range files(t, copied, "tests") { // with the scripts that only they play
+		proven[file] = true
+	}
 	for _, file := range files(t, copied, ".") {
 		if !proven[file] {
 			rel, _ := filepath.Rel(copied, file)

@@ -177,26 +177,13 @@ func (a *answer) release(cut bool) error {
 	return nil
 }
 
-// say hands a part over. The SDK lets bytes through that are no UTF-8; a history
-// cannot hold them.
+// say hands a part over.
 func (a *answer) say(p model.Part) error {
-	p.Text = valid(p.Text)
-	if r := p.Reasoning; r != nil {
-		r.Text = valid(r.GetText())
-	}
-	if c := p.ToolCall; c != nil {
-		c.Id, c.Name, c.Arguments = valid(c.GetId()), valid(c.GetName()), valid(c.GetArguments())
-	}
-	if d := p.Done; d != nil {
-		d.ResponseID, d.FinishReason = valid(d.ResponseID), valid(d.FinishReason)
-	}
 	if !a.give(p) {
 		return errLeft
 	}
 	return nil
 }
-
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // finishes are the neutral words of stop reasons; another one passes through.
 var finishes = map[string]string{
@@ -209,8 +196,8 @@ var finishes = map[string]string{
 func (a *answer) stopped(d sdk.MessageStreamEventUnionDelta) error {
 	reason := string(d.StopReason)
 	if reason == "refusal" {
-		e := &model.Error{Category: model.Refused, Code: reason, Type: bounded(string(d.StopDetails.Category), model.LabelLimit)}
-		if e.Message = bounded(d.StopDetails.Explanation, model.MessageLimit); e.Message == "" {
+		e := &model.Error{Category: model.Refused, Code: reason, Type: string(d.StopDetails.Category), Message: d.StopDetails.Explanation}
+		if e.Message == "" {
 			e.Message = "the model refused to go on"
 		}
 		return e
@@ -221,15 +208,8 @@ func (a *answer) stopped(d sdk.MessageStreamEventUnionDelta) error {
 	if reason == "" {
 		return nil
 	}
-	a.done.FinishReason = bounded(reason, model.LabelLimit)
+	a.done.FinishReason = reason
 	return a.release(reason == "length")
-}
-
-func bounded(s string, most int) string {
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "")
-	}
-	return s
 }
 
 // end gives the end of the answer.

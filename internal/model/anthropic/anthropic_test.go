@@ -85,6 +85,7 @@ func TestOpenNamesTheVariable(t *testing.T) {
 	}{
 		"no key":       {nil, "MODEL_KEY_MISSING", "ANTHROPIC_API_KEY"},
 		"blank key":    {map[string]string{"ANTHROPIC_API_KEY": " \n"}, "MODEL_KEY_MISSING", "ANTHROPIC_API_KEY"},
+		"broken key":   {map[string]string{"ANTHROPIC_API_KEY": "secret-k\nsecret-k"}, "MODEL_KEY_INVALID", "ANTHROPIC_API_KEY"},
 		"no base":      {map[string]string{"ANTHROPIC_API_KEY": "secret-k", "ANTHROPIC_BASE_URL": "api.anthropic.com"}, "MODEL_BASE_URL_INVALID", "ANTHROPIC_BASE_URL"},
 		"other scheme": {map[string]string{"ANTHROPIC_API_KEY": "secret-k", "ANTHROPIC_BASE_URL": "ftp://x"}, "MODEL_BASE_URL_INVALID", "ANTHROPIC_BASE_URL"},
 		"with a user":  {map[string]string{"ANTHROPIC_API_KEY": "secret-k", "ANTHROPIC_BASE_URL": "https://secret-k@x"}, "MODEL_BASE_URL_INVALID", "ANTHROPIC_BASE_URL"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"regexp"
 	"strings"
 	"time"
 
@@ -48,9 +47,6 @@ func (m *claude) Ask(ctx context.Context, req model.Request) iter.Seq2[model.Par
 	})
 }
 
-// blocked is how the API words a refusal that it has no type for.
-var blocked = regexp.MustCompile(`(?i)blocked by (our )?content filter`)
-
 // explain makes the neutral error of what the SDK gives. The key stands in no error,
 // also when the other side repeats it. nil stays nil.
 func (m *claude) explain(err error) error {
@@ -63,9 +59,6 @@ func (m *claude) explain(err error) error {
 		return err // the bytes were no stream
 	}
 	own := *e
-	if blocked.MatchString(own.Message) && (own.Category == model.BadRequest || own.Category == model.ServerError) {
-		own.Category = model.Refused
-	}
 	for _, s := range []*string{&own.Code, &own.Type, &own.Message} {
 		*s = strings.ReplaceAll(*s, m.key, "[key]")
 	}

@@ -11,30 +11,36 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	"github.com/cadre-dev/cadre/internal/model"
 )
 
 // conversation is a history as the API wants it: user and assistant in turns, each
 // turn one message.
 type conversation struct {
+	files    model.Request // shows what stands beside texts
 	messages []sdk.MessageParam
 	// openWithoutThought: the calls that the last results are for were not led to by
 	// a thought that can go back.
 	openWithoutThought bool
 }
 
-// history writes items as messages. It changes none of them.
-func history(items []*messagev1.Item) conversation {
-	var c conversation
-	for _, item := range items {
+// history writes a request's items as messages. It changes none of them.
+func history(req model.Request) conversation {
+	c := conversation{files: req}
+	for _, item := range req.History {
 		switch m := item.GetItem().(type) {
 		case *messagev1.Item_User:
-			c.add(sdk.MessageParamRoleUser, texts(m.User.GetText())...)
+			text, images := req.Show(m.User.GetText(), m.User.GetAttachments())
+			c.add(sdk.MessageParamRoleUser, texts(text)...)
+			for _, i := range images {
+				c.add(sdk.MessageParamRoleUser, sdk.NewImageBlockBase64(i.MediaType, i.Base64()))
+			}
 			c.openWithoutThought = false
 		case *messagev1.Item_Developer:
 			c.add(sdk.MessageParamRoleUser, texts(developer(m.Developer.GetText()))...)
 			c.openWithoutThought = false
 		case *messagev1.Item_ToolResult:
-			c.add(sdk.MessageParamRoleUser, result(m.ToolResult))
+			c.add(sdk.MessageParamRoleUser, c.result(m.ToolResult))
 		case *messagev1.Item_Assistant:
 			blocks, sealed := answered(m.Assistant)
 			c.add(sdk.MessageParamRoleAssistant, blocks...)
@@ -75,11 +81,19 @@ func developer(s string) string {
 }
 
 // result answers a call. Several of one answer's calls stand in one turn, before
-// anything else that it holds.
-func result(r *messagev1.ToolResult) sdk.ContentBlockParamUnion {
+// anything else that it holds. The API takes no image in a result that is an error.
+func (c *conversation) result(r *messagev1.ToolResult) sdk.ContentBlockParamUnion {
 	p := &sdk.ToolResultBlockParam{ToolUseID: callID(r.GetCallId())}
-	if strings.TrimSpace(r.GetText()) != "" {
-		p.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: r.GetText()}}}
+	files := c.files
+	if r.GetIsError() {
+		files.Files = nil
+	}
+	text, images := files.Show(r.GetText(), r.GetAttachments())
+	if strings.TrimSpace(text) != "" {
+		p.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: text}}}
+	}
+	for _, i := range images {
+		p.Content = append(p.Content, sdk.ToolResultBlockParamContentUnion{OfImage: sdk.NewImageBlockBase64(i.MediaType, i.Base64()).OfImage})
 	}
 	if r.GetIsError() {
 		p.IsError = param.NewOpt(true)

@@ -54,11 +54,20 @@ type (
 		Output    *wireOutput   `json:"output_config"`
 	}
 	wireResult struct {
-		Type    string     `json:"type"`
-		ID      string     `json:"tool_use_id"`
-		Content []wireText `json:"content"`
-		IsError bool       `json:"is_error"`
-		Mark    *cacheMark `json:"cache_control"`
+		Type    string            `json:"type"`
+		ID      string            `json:"tool_use_id"`
+		Content []json.RawMessage `json:"content"`
+		IsError bool              `json:"is_error"`
+		Mark    *cacheMark        `json:"cache_control"`
+	}
+	wireImage struct {
+		Type   string `json:"type"`
+		Source struct {
+			Type      string `json:"type"`
+			MediaType string `json:"media_type"`
+			Data      string `json:"data"`
+		} `json:"source"`
+		Mark *cacheMark `json:"cache_control"`
 	}
 	wireUse struct {
 		Type  string          `json:"type"`
@@ -74,9 +83,14 @@ type (
 	}
 )
 
+// held are the keywords that the API takes in the schema of an answer.
+var held = []string{
+	"$ref", "$defs", "type", "anyOf", "allOf", "description", "title", "enum", "const", "properties", "additionalProperties", "required", "items", "minItems", "format", "pattern",
+}
+
 // read judges a request.
 func read(r *http.Request, body []byte) (modeltest.Question, error) {
-	q := modeltest.Question{Silent: []string{"RequestID"}}
+	q := modeltest.Question{Silent: []string{"RequestID", "Strict"}}
 	if r.Method != http.MethodPost || r.URL.String() != "/v1/messages" {
 		return q, fmt.Errorf("it goes to %s %s", r.Method, r.URL)
 	}
@@ -122,6 +136,9 @@ func (w wireRequest) options(q *modeltest.Question) error {
 				return fmt.Errorf("the format is %q", o.Format.Type)
 			}
 			q.Schema = o.Format.Schema
+			if err := modeltest.Keywords(q.Schema, held, true); err != nil {
+				return err
+			}
 		}
 	}
 	if t := w.Thinking; t != nil && t.Type == "enabled" && (t.Budget < 1024 || t.Budget >= w.MaxTokens) {
@@ -208,14 +225,54 @@ func (h *reader) user(kind string, raw []byte) error {
 		if h.spoken {
 			return fmt.Errorf("the result of %s stands behind text", b.ID)
 		}
-		text := ""
-		for _, c := range b.Content {
-			text += c.Text
+		r := &messagev1.ToolResult{CallId: b.ID, IsError: b.IsError}
+		h.items = append(h.items, &messagev1.Item{Item: &messagev1.Item_ToolResult{ToolResult: r}})
+		return b.content(r)
+	case "image":
+		image, err := shown(raw)
+		if err != nil {
+			return err
 		}
-		h.items = append(h.items, &messagev1.Item{Item: &messagev1.Item_ToolResult{ToolResult: &messagev1.ToolResult{CallId: b.ID, Text: text, IsError: b.IsError}}})
+		if !h.spoken {
+			h.items = append(h.items, said(""))
+		}
+		h.spoken = true
+		u := h.items[len(h.items)-1].GetUser()
+		if u == nil {
+			return fmt.Errorf("the image stands beside %v", h.items[len(h.items)-1])
+		}
+		u.Attachments = append(u.Attachments, image)
 		return nil
 	}
 	return fmt.Errorf("a user has no block %q", kind)
+}
+
+// content reads what a result holds: a text, and images behind it.
+func (b wireResult) content(r *messagev1.ToolResult) error {
+	for i, raw := range b.Content {
+		var text wireText
+		if modeltest.Strict(raw, &text) == nil && text.Type == "text" && i == 0 && text.Mark == nil {
+			r.Text = text.Text
+			continue
+		}
+		image, err := shown(raw)
+		if err != nil || b.IsError {
+			return fmt.Errorf("block %d of a result is %s: %w", i, raw, err)
+		}
+		r.Attachments = append(r.Attachments, image)
+	}
+	return nil
+}
+
+func shown(raw []byte) (*messagev1.Attachment, error) {
+	var b wireImage
+	if err := modeltest.Strict(raw, &b); err != nil {
+		return nil, err
+	}
+	if b.Type != "image" || b.Source.Type != "base64" {
+		return nil, fmt.Errorf("the image is %s", raw)
+	}
+	return modeltest.Shown(b.Source.MediaType, b.Source.Data)
 }
 
 // said tells the user's words from Cadre's.

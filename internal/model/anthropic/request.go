@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"reflect"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
@@ -12,19 +11,24 @@ import (
 
 // params writes a request.
 func params(id string, req model.Request) sdk.MessageNewParams {
-	h := history(req.History)
+	h := history(req)
 	p := sdk.MessageNewParams{Model: id, MaxTokens: int64(req.MaxOutputTokens), Messages: h.messages}
 	if p.MaxTokens <= 0 {
 		p.MaxTokens = maxTokens(id)
 	}
-	if req.Instructions != "" {
-		p.System = []sdk.TextBlockParam{{Text: req.Instructions}}
+	instructions := req.Instructions
+	if len(req.Schema) > 0 {
+		if schema, ok := accepted(id, req.Schema); ok {
+			p.OutputConfig.Format = format(schema)
+		} else {
+			instructions = model.AskForSchema(instructions, req.Schema)
+		}
+	}
+	if instructions != "" {
+		p.System = []sdk.TextBlockParam{{Text: instructions}}
 	}
 	for _, t := range req.Tools {
 		p.Tools = append(p.Tools, tool(t))
-	}
-	if len(req.Schema) > 0 {
-		p.OutputConfig.Format = format(req.Schema)
 	}
 	think(&p, id, req.Effort, h.openWithoutThought)
 	mark(&p)
@@ -45,30 +49,11 @@ func format(schema json.RawMessage) sdk.JSONOutputFormatParam {
 	data, err := json.Marshal(struct {
 		Type   string          `json:"type"`
 		Schema json.RawMessage `json:"schema"`
-	}{"json_schema", accepted(schema)})
+	}{"json_schema", schema})
 	if err != nil {
 		data = []byte(`{"type":"json_schema","schema":false}`) // no JSON: the API says what it thinks of it
 	}
 	return param.Override[sdk.JSONOutputFormatParam](json.RawMessage(data))
-}
-
-// accepted is a schema as the API takes it. Objects get closed, and what it cannot hold
-// an answer to, such as a least length, becomes part of a description. A schema that is
-// so already, or that cannot be read, keeps its bytes and so the order of its fields.
-func accepted(schema json.RawMessage) json.RawMessage {
-	var before map[string]any
-	if json.Unmarshal(schema, &before) != nil {
-		return schema
-	}
-	after, _ := sdk.BetaJSONSchemaOutputFormat(before).Schema.(map[string]any)
-	if len(after) == 0 || reflect.DeepEqual(before, after) {
-		return schema
-	}
-	data, err := json.Marshal(after)
-	if err != nil {
-		return schema
-	}
-	return data
 }
 
 // mark tells the provider up to where its cache is worth filling: behind the
@@ -93,6 +78,8 @@ func mark(p *sdk.MessageNewParams) {
 		switch last := m.Content[len(m.Content)-1]; {
 		case last.OfText != nil:
 			last.OfText.CacheControl = here
+		case last.OfImage != nil:
+			last.OfImage.CacheControl = here
 		case last.OfToolResult != nil:
 			last.OfToolResult.CacheControl = here
 		}

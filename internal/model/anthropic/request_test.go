@@ -156,11 +156,68 @@ func TestSchema(t *testing.T) {
 		`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"required":["z"],"additionalProperties":false}`: `{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"required":["z"],"additionalProperties":false}`,
 		`{"type":"object","properties":{"a":{"type":"string","minLength":2}}}`:                                                        `{"additionalProperties":false,"properties":{"a":{"description":"{minLength: 2}","type":"string"}},"type":"object"}`,
 		`{"type":"object","properties":{"a":{"type":["string","null"]}},"additionalProperties":false}`:                                `{"type":"object","properties":{"a":{"type":["string","null"]}},"additionalProperties":false}`,
+		`{"type":"object","properties":{"a":{"oneOf":[{"$ref":"#/$defs/d"},{"type":"null"}]}},"$defs":{"d":{"type":"string"}}}`:       `{"$defs":{"d":{"type":"string"}},"additionalProperties":false,"properties":{"a":{"anyOf":[{"$ref":"#/$defs/d"},{"type":"null"}]}},"type":"object"}`,
 	} {
 		req := hello()
 		req.Schema = json.RawMessage(in)
 		if body := sent(t, "claude-x", req); !strings.Contains(body, `"output_config":{"format":{"type":"json_schema","schema":`+want+`}}`) {
 			t.Errorf("%s is sent in %s, want %s", in, body, want)
 		}
+	}
+}
+
+// TestSchemaInWords: what the API, or an older model, cannot hold an answer to is asked
+// for instead.
+func TestSchemaInWords(t *testing.T) {
+	t.Parallel()
+	for schema, id := range map[string]string{
+		`{"type":"object","additionalProperties":{"type":"number"}}`:                                                  "claude-x",
+		`{"type":"object","properties":{"a":{"type":["string","null"],"minLength":1}},"additionalProperties":false}`:  "claude-x",
+		`{"type":"object","properties":{"a":{"type":["string","null"],"format":"zzz"}},"additionalProperties":false}`: "claude-x",
+		`{"type":"object","properties":{"a":{"description":"anything"}},"additionalProperties":false}`:                "claude-x",
+		`{"type":"object","properties":{"a":{"$ref":"https://host.example/a"}},"additionalProperties":false}`:         "claude-x",
+		`{"type":"object","properties":{},"additionalProperties":false}`:                                              "claude-sonnet-4-20250514",
+	} {
+		req := hello()
+		req.Instructions, req.Schema = "Be brief.", json.RawMessage(schema)
+		var got struct {
+			System []struct{ Text string }
+			Output *json.RawMessage `json:"output_config"`
+		}
+		body := sent(t, id, req)
+		if err := json.Unmarshal([]byte(body), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Output != nil || len(got.System) != 1 || got.System[0].Text != "Be brief.\n\nAnswer with one JSON object that keeps to this JSON Schema:\n"+schema {
+			t.Errorf("%s is sent in %s", schema, body)
+		}
+	}
+}
+
+// TestImages: images as blocks, to the byte. A result that is an error takes none.
+func TestImages(t *testing.T) {
+	t.Parallel()
+	png := &messagev1.Attachment{ArtifactId: "art_1", Name: "a.png", MediaType: "image/png", Size: 2}
+	pdf := &messagev1.Attachment{ArtifactId: "art_2", Name: "b.pdf", MediaType: "application/pdf", Size: 9}
+	history := []*messagev1.Item{
+		user("See."), assistantOf("openai", &messagev1.ToolCall{Id: "a", Name: "read", Arguments: "{}"}, &messagev1.ToolCall{Id: "b", Name: "read", Arguments: "{}"}),
+		resultOf("a", "r"), resultOf("b", " "), user(""),
+	}
+	history[0].GetUser().Attachments = []*messagev1.Attachment{png, pdf}
+	history[2].GetToolResult().Attachments = []*messagev1.Attachment{png}
+	history[3].GetToolResult().Attachments = []*messagev1.Attachment{png}
+	history[3].GetToolResult().IsError = true
+	history[4].GetUser().Attachments = []*messagev1.Attachment{png}
+	body := sent(t, "claude-x", model.Request{History: history, Files: map[string][]byte{"art_1": []byte("\xfb\xff"), "art_2": []byte("%PDF")}})
+	const image = `{"source":{"data":"+/8=","media_type":"image/png","type":"base64"},"type":"image"}`
+	const marked = `{"source":{"data":"+/8=","media_type":"image/png","type":"base64"},"cache_control":{"type":"ephemeral"},"type":"image"}`
+	const want = `"messages":[` +
+		`{"content":[{"text":"See.\n[the file b.pdf (application/pdf, 9 bytes) cannot be shown to this model]","type":"text"},` + marked + `],"role":"user"},` +
+		`{"content":[{"id":"a","input":{},"name":"read","type":"tool_use"},{"id":"b","input":{},"name":"read","type":"tool_use"}],"role":"assistant"},` +
+		`{"content":[{"tool_use_id":"a","content":[{"text":"r","type":"text"},` + image + `],"type":"tool_result"},` +
+		`{"tool_use_id":"b","is_error":true,"content":[{"text":"[the file a.png (image/png, 2 bytes) cannot be shown to this model]","type":"text"}],"type":"tool_result"},` +
+		marked + `],"role":"user"}]`
+	if !strings.Contains(body, want) {
+		t.Errorf("the request is\n%s\nwant in it\n%s", body, want)
 	}
 }

@@ -42,6 +42,6 @@ func (c *counts) neutral() *messagev1.Usage {
 	}
 	return &messagev1.Usage{
 		InputTokens: c.input + c.created + c.cached, OutputTokens: c.output,
-		CachedInputTokens: c.cached, ReasoningTokens: c.thought,
+		CachedInputTokens: c.cached, CacheWriteInputTokens: c.created, ReasoningTokens: c.thought,
 	}
 }

@@ -20,6 +20,7 @@ func TestWire(t *testing.T) {
 		Answer:   answer,
 		Refuse:   refuse,
 		Event:    event,
+		Alive:    frame("ping", map[string]any{"type": "ping"}),
 		Unknown:  frame("content_block_hint", map[string]any{"type": "content_block_hint", "index": 0}),
 	})
 }
@@ -166,7 +167,7 @@ func halves(s string) []string {
 // types are the API's names of errors by status.
 var types = map[int]string{
 	400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",
-	408: "timeout_error", 409: "invalid_request_error", 429: "rate_limit_error", 500: "api_error", 503: "api_error", 529: "overloaded_error",
+	408: "timeout_error", 409: "invalid_request_error", 413: "request_too_large", 422: "invalid_request_error", 429: "rate_limit_error", 500: "api_error", 502: "api_error", 503: "api_error", 504: "timeout_error", 529: "overloaded_error",
 }
 
 // reasons are what errors say that have no type of their own, or one that says more

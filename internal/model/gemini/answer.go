@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/model"
@@ -95,7 +94,7 @@ func (a *answer) part(p part) error {
 func (a *answer) call(p part) error {
 	args := "{}"
 	if len(p.Call.Args) > 0 && string(p.Call.Args) != "null" {
-		args = strings.ToValidUTF8(string(p.Call.Args), "\uFFFD")
+		args = string(p.Call.Args)
 	}
 	a.calls++
 	a.seal.add(sealed{Kind: callKind, NoID: p.Call.ID == "", Signature: p.Signature})
@@ -139,7 +138,7 @@ func (a *answer) finish(c candidate) error {
 	case reason == "STOP":
 		reason = "stop"
 	}
-	a.done.FinishReason = label(reason)
+	a.done.FinishReason = reason
 	a.over = true
 	return nil
 }
@@ -148,15 +147,7 @@ func refused(reason, message, otherwise string) *model.Error {
 	if message == "" {
 		message = otherwise
 	}
-	return &model.Error{Category: model.Refused, Code: label(reason), Message: model.Bounded(message)}
-}
-
-// label bounds a word of the provider.
-func label(s string) string {
-	if len(s) > model.LabelLimit {
-		s = strings.ToValidUTF8(s[:model.LabelLimit], "")
-	}
-	return s
+	return &model.Error{Category: model.Refused, Code: reason, Message: message}
 }
 
 // end gives what the whole answer alone can say.

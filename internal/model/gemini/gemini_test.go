@@ -98,6 +98,7 @@ func TestOpenNamesWhatIsMissing(t *testing.T) {
 	}{
 		"no key":      {nil, "gemini-x", fault.FailedPrecondition, "MODEL_KEY_MISSING", "GEMINI_API_KEY"},
 		"blank key":   {map[string]string{"GEMINI_API_KEY": "\t"}, "gemini-x", fault.FailedPrecondition, "MODEL_KEY_MISSING", "GEMINI_API_KEY"},
+		"broken key":  {map[string]string{"GEMINI_API_KEY": "secret-k\nsecret-k"}, "gemini-x", fault.FailedPrecondition, "MODEL_KEY_INVALID", "GEMINI_API_KEY"},
 		"no base":     {map[string]string{"GEMINI_API_KEY": "secret-k", "GEMINI_BASE_URL": "x"}, "gemini-x", fault.FailedPrecondition, "MODEL_BASE_URL_INVALID", "GEMINI_BASE_URL"},
 		"with a user": {map[string]string{"GEMINI_API_KEY": "secret-k", "GEMINI_BASE_URL": "https://secret-k@x"}, "gemini-x", fault.FailedPrecondition, "MODEL_BASE_URL_INVALID", "GEMINI_BASE_URL"},
 		"other path":  {key, "../v1/files", fault.InvalidArgument, "MODEL_NAME_INVALID", "gemini/<id>"},
@@ -184,8 +185,9 @@ func TestErrors(t *testing.T) {
 		body string
 		want model.Error
 	}{
-		"soon":    {429, fmt.Sprintf(hint, "43.2s"), model.Error{Category: model.RateLimited, Status: 429, Code: "RESOURCE_EXHAUSTED", RetryAfter: 44, RetryAfterMS: 43200}},
-		"hours":   {429, fmt.Sprintf(hint, "7200s"), model.Error{Category: model.Quota, Status: 429, Code: "RESOURCE_EXHAUSTED", RetryAfter: 7200, RetryAfterMS: 7200000}},
+		"soon":    {429, fmt.Sprintf(hint, "43.2s"), model.Error{Category: model.RateLimited, Status: 429, Code: "RESOURCE_EXHAUSTED", RetryAfter: 43200 * time.Millisecond}},
+		"hours":   {429, fmt.Sprintf(hint, "7200s"), model.Error{Category: model.Quota, Status: 429, Code: "RESOURCE_EXHAUSTED", RetryAfter: 2 * time.Hour}},
+		"a day":   {429, strings.ReplaceAll(fmt.Sprintf(hint, "43.2s"), `"quotaMetric":"m"`, `"quotaId":"RequestsPerDay-Free"`), model.Error{Category: model.Quota, Status: 429, Code: "RESOURCE_EXHAUSTED", RetryAfter: 43200 * time.Millisecond}},
 		"the key": {400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}`, model.Error{Category: model.Authentication, Status: 400, Code: "INVALID_ARGUMENT", Type: "API_KEY_INVALID"}},
 		"a list":  {503, `[{"error":{"code":503,"status":"UNAVAILABLE","message":"overloaded"}}]`, model.Error{Category: model.Overloaded, Status: 503, Code: "UNAVAILABLE"}},
 	} {
@@ -203,7 +205,7 @@ func TestErrors(t *testing.T) {
 		"a list":   "[" + fmt.Sprintf(hint, "1.5s") + "\n]",
 	} {
 		s := serve(t, stream(text, []byte(body)))
-		if e := fails(t, open(t, s.base, "x")); e.Category != model.RateLimited || e.Wait() != 1500*time.Millisecond || !e.Started {
+		if e := fails(t, open(t, s.base, "x")); e.Category != model.RateLimited || e.RetryAfter != 1500*time.Millisecond || !e.Started {
 			t.Errorf("inside the stream, %s: %+v", name, e)
 		}
 	}

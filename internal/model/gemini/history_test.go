@@ -183,3 +183,56 @@ func TestTurns(t *testing.T) {
 		t.Errorf("the contents are\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestImages: images as parts, to the byte: behind the words of a user, and behind
+// all results with a word on where each comes from.
+func TestImages(t *testing.T) {
+	t.Parallel()
+	png := &messagev1.Attachment{ArtifactId: "art_1", Name: "a.png", MediaType: "image/png", Size: 2}
+	gif := &messagev1.Attachment{ArtifactId: "art_2", Name: "b.gif", MediaType: "image/gif", Size: 9}
+	calls := &messagev1.AssistantMessage{Provider: "openai", Parts: []*messagev1.AssistantPart{
+		callPart(&messagev1.ToolCall{Id: "a", Name: "f"}), callPart(&messagev1.ToolCall{Id: "b", Name: "g"}),
+	}}
+	history := []*messagev1.Item{user("x"), answered(calls), result("b", "g", "2"), result("a", "f", "1"), user("Next.")}
+	history[0].GetUser().Attachments = []*messagev1.Attachment{png, gif}
+	history[2].GetToolResult().Attachments = []*messagev1.Attachment{png}
+	history[3].GetToolResult().Attachments = []*messagev1.Attachment{gif, png}
+	req := model.Request{History: history, Files: map[string][]byte{"art_1": []byte("\xfb\xff"), "art_2": []byte("GIF89a")}}
+	const image = `{"inlineData":{"mimeType":"image/png","data":"+/8="}}`
+	const words = `[the file b.gif (image/gif, 9 bytes) cannot be shown to this model]`
+	want := []string{
+		`{"role":"user","parts":[{"text":"x\n` + words + `"},` + image + `]}`,
+		`{"role":"model","parts":[{"functionCall":{"id":"a","name":"f","args":{}}},{"functionCall":{"id":"b","name":"g","args":{}}}]}`,
+		`{"role":"user","parts":[{"functionResponse":{"id":"a","name":"f","response":{"output":"1\n` + words + `"}}},{"functionResponse":{"id":"b","name":"g","response":{"output":"2"}}},` +
+			`{"text":"The image \"a.png\", from the result of f (a):"},` + image + `,{"text":"The image \"a.png\", from the result of g (b):"},` + image,
+	}
+	got := contentsOf(t, sent(t, "gemini-2.5-flash", req))
+	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n")+`,{"text":"Next."}]}`; g != w {
+		t.Errorf("the contents are\n%s\nwant\n%s", g, w)
+	}
+	req.History = history[:4]
+	got = contentsOf(t, sent(t, "gemini-2.5-flash", req))
+	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n")+`]}`; g != w {
+		t.Errorf("one message before, the contents are\n%s\nwant\n%s", g, w)
+	}
+}
+
+// TestSchemaAndTools: older models take a schema or tools, so that with tools the
+// schema is asked for in words.
+func TestSchemaAndTools(t *testing.T) {
+	t.Parallel()
+	req := hello()
+	req.Schema = json.RawMessage(`{"type":"object"}`)
+	for id, tools := range map[string]bool{"gemini-2.5-flash": false, "gemini-3-pro": true} {
+		if body := sent(t, id, req); !strings.Contains(body, `"responseMimeType":"application/json","responseJsonSchema":{"type":"object"}`) || strings.Contains(body, "systemInstruction") {
+			t.Errorf("%s gets %s", id, body)
+		}
+		both := req
+		both.Tools = []model.ToolSpec{{Name: "f", Schema: json.RawMessage(`{"type":"object"}`)}}
+		body := sent(t, id, both)
+		inWords := strings.Contains(body, `"systemInstruction":{"parts":[{"text":"Answer with one JSON object that keeps to this JSON Schema:\n{\"type\":\"object\"}"}]}`)
+		if inWords == tools || strings.Contains(body, "responseMimeType") != tools {
+			t.Errorf("%s with tools gets %s", id, body)
+		}
+	}
+}

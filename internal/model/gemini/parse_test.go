@@ -76,6 +76,7 @@ func TestReduced(t *testing.T) {
 		`{"$schema":"x","type":"object","properties":{"const":{"const":"v"},"examples":{"type":"array","items":{"type":"string","examples":["x"]}}}}`:        `{"type":"object","properties":{"const":{"enum":["v"]},"examples":{"type":"array","items":{"type":"string"}}}}`,
 		`{"definitions":{"d":{"not":{},"type":"string"}},"$ref":"#/definitions/d"}`:                                                                          `{"$defs":{"d":{"type":"string"}},"$ref":"#/$defs/d"}`,
 		`{"anyOf":[{"type":"string","if":{}},{"additionalProperties":{"contentEncoding":"x","type":"number"}}],"enum":[{"not":1}]}`:                          `{"anyOf":[{"type":"string"},{"additionalProperties":{"type":"number"}}],"enum":[{"not":1}]}`,
+		`{"properties":{"a":{"description":"x","$ref":"#/$defs/d"},"$ref":{"type":"string"}}}`:                                                               `{"properties":{"a":{"$ref":"#/$defs/d"},"$ref":{"type":"string"}}}`,
 		" { \"type\" : \"object\" } ": `{"type":"object"}`,
 		`true`:                        `true`,
 		`{`:                           `{"type":"object"}`,

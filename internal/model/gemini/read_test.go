@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
@@ -32,6 +33,10 @@ type (
 		Signature string        `json:"thoughtSignature"`
 		Call      *wireCall     `json:"functionCall"`
 		Response  *wireResponse `json:"functionResponse"`
+		Inline    *struct {
+			MIMEType string `json:"mimeType"`
+			Data     string `json:"data"`
+		} `json:"inlineData"`
 	}
 	wireContent struct {
 		Role  string     `json:"role"`
@@ -60,9 +65,18 @@ type (
 	}
 )
 
+// known are the keywords that the API takes in the schema of an answer.
+var known = []string{
+	"$id", "$ref", "$anchor", "$defs", "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems", "maxItems", "minimum", "maximum", "minLength", "default",
+	"anyOf", "oneOf", "properties", "additionalProperties", "required",
+}
+
+// fromCall is the word before an image of a result.
+var fromCall = regexp.MustCompile(`^The image ".*", from the result of \w+ \((.*)\):$`)
+
 // read judges a request.
 func read(r *http.Request, body []byte) (modeltest.Question, error) {
-	q := modeltest.Question{Silent: []string{"RequestID"}}
+	q := modeltest.Question{Silent: []string{"RequestID", "Strict"}}
 	id, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.String(), "/v1beta/models/"), ":streamGenerateContent?alt=sse")
 	if r.Method != http.MethodPost || !ok {
 		return q, fmt.Errorf("it goes to %s %s", r.Method, r.URL)
@@ -90,6 +104,11 @@ func read(r *http.Request, body []byte) (modeltest.Question, error) {
 	if (w.Config.MIMEType == "application/json") != (len(w.Config.Schema) > 0) {
 		return q, fmt.Errorf("the type is %q and the schema %s", w.Config.MIMEType, w.Config.Schema)
 	}
+	if len(w.Config.Schema) > 0 {
+		if err := modeltest.Keywords(w.Config.Schema, known, false); err != nil {
+			return q, err
+		}
+	}
 	h := reader{}
 	for i, c := range w.Contents {
 		if want := []string{"user", "model"}[i%2]; c.Role != want {
@@ -115,7 +134,7 @@ func (h *reader) content(c wireContent) error {
 	}
 	for _, p := range c.Parts {
 		set := 0
-		for _, is := range []bool{p.Text != nil, p.Call != nil, p.Response != nil} {
+		for _, is := range []bool{p.Text != nil, p.Call != nil, p.Response != nil, p.Inline != nil} {
 			if is {
 				set++
 			}
@@ -144,6 +163,11 @@ func (h *reader) user(parts []wirePart) error {
 			return fmt.Errorf("part %d is the result of no call", i)
 		case p.Signature != "" || p.Thought:
 			return fmt.Errorf("a user does not think")
+		case p.Inline != nil:
+			if err := h.image(parts, i); err != nil {
+				return err
+			}
+		case r == nil && fromCall.MatchString(*p.Text): // of the image that follows
 		case r == nil:
 			h.items = append(h.items, said(*p.Text))
 		default:
@@ -160,6 +184,32 @@ func (h *reader) user(parts []wirePart) error {
 		}
 	}
 	h.open = nil
+	return nil
+}
+
+// image puts an image beside what it came with.
+func (h *reader) image(parts []wirePart, i int) error {
+	image, err := modeltest.Shown(parts[i].Inline.MIMEType, parts[i].Inline.Data)
+	if err != nil {
+		return err
+	}
+	if i == 0 {
+		h.items = append(h.items, said(""))
+	} else if before := parts[i-1].Text; before != nil && fromCall.MatchString(*before) {
+		id := fromCall.FindStringSubmatch(*before)[1]
+		for _, item := range h.items {
+			if r := item.GetToolResult(); r != nil && r.GetCallId() == id {
+				r.Attachments = append(r.Attachments, image)
+				return nil
+			}
+		}
+		return fmt.Errorf("the image is of the call %s, which has no result", id)
+	}
+	u := h.items[len(h.items)-1].GetUser()
+	if u == nil {
+		return fmt.Errorf("the image stands beside %v", h.items[len(h.items)-1])
+	}
+	u.Attachments = append(u.Attachments, image)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
@@ -11,10 +12,7 @@ import (
 // body writes a request.
 func body(id string, req model.Request) ([]byte, error) {
 	g := generationOf(id)
-	b := requestBody{Contents: contents(req.History, g.control == byLevel)}
-	if req.Instructions != "" {
-		b.System = &content{Parts: []part{{Text: &req.Instructions}}}
-	}
+	b := requestBody{Contents: contents(req, g.control == byLevel)}
 	var declared []function
 	for _, t := range req.Tools {
 		declared = append(declared, function{Name: t.Name, Description: t.Description, Schema: reduced(t.Schema)})
@@ -23,8 +21,14 @@ func body(id string, req model.Request) ([]byte, error) {
 		b.Tools = []tools{{declared}}
 	}
 	c := config{MaxOutputTokens: max(req.MaxOutputTokens, 0), Thinking: g.think(req.Effort)}
-	if len(req.Schema) > 0 {
+	instructions := req.Instructions
+	if len(req.Schema) > 0 && g.control != byLevel && len(req.Tools) > 0 { // not both, says the API
+		instructions = model.AskForSchema(instructions, req.Schema)
+	} else if len(req.Schema) > 0 {
 		c.MIMEType, c.Schema = "application/json", reduced(req.Schema)
+	}
+	if instructions != "" {
+		b.System = &content{Parts: []part{{Text: &instructions}}}
 	}
 	if c.MaxOutputTokens > 0 || c.Thinking != nil || c.Schema != nil {
 		b.Config = &c
@@ -34,6 +38,7 @@ func body(id string, req model.Request) ([]byte, error) {
 
 // conversation is a history on its way to the API's form: user and model in turns.
 type conversation struct {
+	files    model.Request // shows what stands beside texts
 	contents []content
 	signed   bool     // the API wants a signature with calls
 	calls    []called // of the last answer, in its order
@@ -43,10 +48,10 @@ type conversation struct {
 // called is a call as it was sent; id is "" where the provider gave none.
 type called struct{ history, id, name string }
 
-// contents writes items. It changes none of them.
-func contents(items []*messagev1.Item, signed bool) []content {
-	c := conversation{signed: signed}
-	for _, item := range items {
+// contents writes a request's items. It changes none of them.
+func contents(req model.Request, signed bool) []content {
+	c := conversation{files: req, signed: signed}
+	for _, item := range req.History {
 		if r := item.GetToolResult(); r != nil {
 			c.results = append(c.results, r)
 			continue
@@ -54,7 +59,11 @@ func contents(items []*messagev1.Item, signed bool) []content {
 		c.answerCalls()
 		switch m := item.GetItem().(type) {
 		case *messagev1.Item_User:
-			c.add("user", texts(m.User.GetText())...)
+			text, images := req.Show(m.User.GetText(), m.User.GetAttachments(), unseen...)
+			c.add("user", texts(text)...)
+			for _, i := range images {
+				c.add("user", picture(i))
+			}
 		case *messagev1.Item_Developer:
 			c.add("user", texts(developer(m.Developer.GetText()))...)
 		case *messagev1.Item_Assistant:
@@ -95,35 +104,58 @@ func developer(s string) string {
 }
 
 // answerCalls writes the results that came, in the order of the calls: where calls
-// have no ids, the API pairs by order.
+// have no ids, the API pairs by order. Images stand behind all results, each with a
+// word on where it comes from: that form is the one which all generations take, and
+// it keeps the results together, as the API wants them.
 func (c *conversation) answerCalls() {
-	var parts []part
+	var parts, images []part
+	answer := func(r *messagev1.ToolResult, call called) {
+		one, shown := c.result(r, call)
+		parts = append(parts, one)
+		images = append(images, shown...)
+	}
 	for _, call := range c.calls {
 		for i, r := range c.results {
 			if r != nil && r.GetCallId() == call.history {
-				parts = append(parts, result(r, call))
+				answer(r, call)
 				c.results[i] = nil
 			}
 		}
 	}
 	for _, r := range c.results { // of no call that is known
 		if r != nil {
-			parts = append(parts, result(r, called{id: r.GetCallId(), name: r.GetName()}))
+			answer(r, called{id: r.GetCallId(), name: r.GetName()})
 		}
 	}
-	c.add("user", parts...)
+	c.add("user", append(parts, images...)...)
 	c.calls, c.results = nil, nil
 }
 
-func result(r *messagev1.ToolResult, call called) part {
+// unseen are media types of images that the API does not take.
+var unseen = []string{"image/gif"}
+
+func picture(i model.Image) part {
+	return part{Inline: &blob{MIMEType: i.MediaType, Data: i.Data}}
+}
+
+// result writes a result and, apart, its images.
+func (c *conversation) result(r *messagev1.ToolResult, call called) (part, []part) {
 	f := &functionResponse{ID: call.id, Name: call.name}
-	text := r.GetText()
+	text, images := c.files.Show(r.GetText(), r.GetAttachments(), unseen...)
+	var shown []part
+	for _, i := range images {
+		which := call.name
+		if call.id != "" {
+			which += " (" + call.id + ")"
+		}
+		shown = append(shown, texts(fmt.Sprintf("The image %q, from the result of %s:", i.Name, which))[0], picture(i))
+	}
 	if r.GetIsError() {
 		f.Response.Error = &text
 	} else {
 		f.Response.Output = &text
 	}
-	return part{Response: f}
+	return part{Response: f}, shown
 }
 
 // noSignature stands, as the API documents it, where its newer models want the

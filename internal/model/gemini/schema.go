@@ -3,6 +3,7 @@ package gemini
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // keywords are what the API takes of JSON Schema. The value says what stands under a
@@ -29,7 +30,7 @@ const (
 
 // reduced is a schema without what the API does not take: other keywords are left
 // out, which loosens the schema; a const becomes an enum of one, and definitions get
-// the newer name. Order is kept, since the model answers in it. What is no JSON
+// the newer name; what stands beside a $ref is left out too. Order is kept, since the model answers in it. What is no JSON
 // becomes the schema of everything.
 func reduced(raw json.RawMessage) json.RawMessage {
 	out := bytes.Buffer{}
@@ -39,8 +40,12 @@ func reduced(raw json.RawMessage) json.RawMessage {
 	return out.Bytes()
 }
 
-// reduce looks through one schema.
+// reduce looks through one schema. Beside a $ref nothing else may say something.
 func reduce(raw json.RawMessage) json.RawMessage {
+	var refers struct {
+		To *string `json:"$ref"`
+	}
+	alone := json.Unmarshal(raw, &refers) == nil && refers.To != nil
 	return members(raw, func(name string, value json.RawMessage) (string, json.RawMessage, bool) {
 		switch name {
 		case "const":
@@ -49,6 +54,9 @@ func reduce(raw json.RawMessage) json.RawMessage {
 			name = "$defs"
 		case "$ref":
 			value = bytes.Replace(value, []byte("#/definitions/"), []byte("#/$defs/"), 1)
+		}
+		if alone && !strings.HasPrefix(name, "$") {
+			return "", nil, false
 		}
 		switch keywords[name] {
 		case values:

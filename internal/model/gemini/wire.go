@@ -20,6 +20,11 @@ type (
 		Signature string            `json:"thoughtSignature,omitempty"` // base64, never decoded here
 		Call      *functionCall     `json:"functionCall,omitempty"`
 		Response  *functionResponse `json:"functionResponse,omitempty"`
+		Inline    *blob             `json:"inlineData,omitempty"`
+	}
+	blob struct {
+		MIMEType string `json:"mimeType"`
+		Data     []byte `json:"data"` // JSON has it in base64
 	}
 	functionCall struct {
 		ID   string          `json:"id,omitempty"`

@@ -19,6 +19,7 @@ func TestWire(t *testing.T) {
 		Answer:   answer,
 		Refuse:   refuse,
 		Event:    event,
+		Unseen:   []string{"image/gif"},
 		// Chunks have no type; one may hold what nobody knows.
 		Unknown: []byte("event: hint\nid: 7\ndata: {\"newThing\":{\"a\":1},\ndata: \"candidates\":[{\"content\":{\"parts\":[{\"executableCode\":{\"code\":\"1\"}}]}}]}\n\n"),
 	})
@@ -114,7 +115,8 @@ func answer(a modeltest.Answer) []modeltest.Frame {
 // words are the API's names of errors by status.
 var words = map[int]string{
 	400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 402: "FAILED_PRECONDITION", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
-	408: "DEADLINE_EXCEEDED", 409: "ABORTED", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 529: "UNAVAILABLE",
+	408: "DEADLINE_EXCEEDED", 409: "ABORTED", 413: "INVALID_ARGUMENT", 422: "FAILED_PRECONDITION", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL",
+	502: "UNAVAILABLE", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED", 529: "UNAVAILABLE",
 }
 
 // reasons are what errors say that the status does not: a status of their own, where

@@ -56,6 +56,7 @@ func Run(t *testing.T, d Driver) {
 		"Length":        testLength,
 		"NoUsage":       testNoUsage,
 		"ErrorMidway":   testErrorMidway,
+		"Images":        testIllustrated,
 		"Sent":          testSent,
 		"LeavesRequest": testLeavesRequest,
 		"Break":         testBreak,

@@ -24,7 +24,7 @@ import (
 //		modeltest.RunWire(t, modeltest.Wire{
 //			Provider: "acme",
 //			Open:     func(t *testing.T, base string) model.Model { ... key modeltest.Key, model modeltest.ModelID ... },
-//			Read:     read,     // judges a request; modeltest.Headers and modeltest.Strict help
+//			Read:     read,     // judges a request; modeltest.Headers, Strict, Shown and Keywords help
 //			Answer:   answer,   // an Answer as frames
 //			Refuse:   refuse,   // the body of a response that is an error
 //			Event:    event,    // an error inside the stream
@@ -67,6 +67,10 @@ type Wire struct {
 	Event func(why Why) (Frame, Refusal)
 	// Unknown is an event of a type that nobody knows, whole.
 	Unknown []byte
+	// Alive is what the wire sends to keep a connection alive; nil is a comment.
+	Alive []byte
+	// Unseen are media types of images that the provider does not take.
+	Unseen []string
 	// Skip names tests that the wire cannot have, with the reason.
 	Skip map[string]string
 }
@@ -116,13 +120,14 @@ type Refusal struct {
 type Question struct {
 	Model           string
 	Instructions    string
-	History         []*messagev1.Item // consecutive parts of one answer are one assistant message
+	History         []*messagev1.Item // consecutive parts of one answer are one assistant message; images are as Shown gives them
 	Tools           []model.ToolSpec
 	Effort          string
 	MaxOutputTokens int
 	Schema          json.RawMessage
+	Strict          bool // the wire says that the answer is held to the schema strictly
 	RequestID       string
-	Silent          []string // fields that this wire cannot carry: RequestID, Effort, IsError, Reasoning
+	Silent          []string // fields that this wire cannot carry: RequestID, Effort, IsError, Reasoning, Strict
 }
 
 // RunWire checks a provider on its wire.
@@ -142,6 +147,8 @@ func RunWire(t *testing.T, w Wire) {
 	})
 	tests := map[string]func(*testing.T, Wire){
 		"Request":   testRequest,
+		"Images":    testImages,
+		"Schemas":   testSchemas,
 		"Foreign":   testForeign,
 		"Refused":   testConnectionRefused,
 		"Cancel":    testCancelFrees,
@@ -149,6 +156,8 @@ func RunWire(t *testing.T, w Wire) {
 		"Held":      testHeldOpen,
 		"Reuse":     testReuse,
 		"Session":   testSession,
+		"Replay":    testReplaySession,
+		"Faults":    testReplayFaults,
 	}
 	for _, f := range Faults(w) {
 		tests["Fault/"+f.Name] = func(t *testing.T, w Wire) { testFault(t, w, f) }

@@ -59,6 +59,9 @@ func (w Wire) breaks() []Fault {
 		{Name: "CutInEvent", play: reply{pieces: add(cutText, half[:len(half)/2]), end: endCut}, Want: Want{Category: model.Network, Started: true, Text: "half "}},
 		{Name: "EndInEvent", play: reply{pieces: add(cutText, half[:len(half)/2])}, Want: broken},
 		{Name: "MalformedJSON", play: reply{pieces: add(cutText, mangled(half))}, Want: broken},
+		{Name: "MalformedFirst", play: reply{pieces: [][]byte{mangled(half)}}, Want: Want{Category: model.Malformed}},
+		{Name: "KeepAlivesThenEnd", play: reply{pieces: [][]byte{w.alive(), w.alive(), w.alive()}}, Want: Want{Category: model.Malformed}},
+		{Name: "KeepAlivesThenCut", play: reply{pieces: [][]byte{w.alive(), w.alive(), w.alive()}, end: endCut}, Want: Want{Category: model.Network}},
 		{Name: "NoEvent", play: reply{pieces: [][]byte{{}}}, Want: Want{Category: model.Malformed}},
 		{Name: "HTML", play: reply{pieces: [][]byte{[]byte("<html><body>Sign in to the network</body></html>")}, headers: map[string]string{"Content-Type": "text/html"}}, Want: Want{Category: model.Malformed}},
 		{Name: "MissingTerminal", play: reply{pieces: before(frames, End)}, Want: Want{Category: model.Malformed, Started: true, Text: "half said "}},
@@ -83,6 +86,10 @@ func (w Wire) oddities() []Fault {
 	}
 	wide := Answer{Text: []string{"Grüße 🎉, ", "日本語の ", "e\u0301 und <&>"}, Finish: "stop", Usage: usage()}
 	whole := Want{Text: "half said ", Finish: "stop"}
+	broken := pieces(frames)
+	for i, one := range broken {
+		broken[i] = bytes.ReplaceAll(one, []byte("half"), []byte("ha\xfff"))
+	}
 	return []Fault{
 		{Name: "DoubledTerminal", play: reply{pieces: pieces(twice)}, Want: whole},
 		{Name: "UnknownEvent", play: reply{pieces: pieces(unknown)}, Want: whole, skip: none(len(w.Unknown) == 0, "the wire has no types of events")},
@@ -91,8 +98,25 @@ func (w Wire) oddities() []Fault {
 		{Name: "SlowBytes", play: reply{pieces: single(pieces(w.Answer(wide)))}, Want: Want{Text: strings.Join(wide.Text, ""), Finish: "stop"}},
 		{Name: "AllAtOnce", play: reply{pieces: [][]byte{bytes.Join(pieces(w.Answer(wide)), nil)}}, Want: Want{Text: strings.Join(wide.Text, ""), Finish: "stop"}},
 		{Name: "Megabyte", play: reply{pieces: pieces(w.Answer(long))}, Want: Want{Text: strings.Join(long.Text, ""), Finish: "stop"}},
+		{Name: "CutAfterTerminal", play: reply{pieces: pieces(frames), end: endCut}, Want: whole},
+		{Name: "KeepAlives", play: reply{pieces: w.between(frames)}, Want: whole},
+		{Name: "InvalidBytes", play: reply{pieces: broken}, Want: Want{Text: "ha\uFFFDf said ", Finish: "stop"}},
 		{Name: "Comments", play: reply{pieces: pieces(insert(frames, end, Frame{Other, []byte(": keep-alive\n\n")}))}, Want: whole},
 	}
+}
+
+// alive is what keeps a connection alive and says nothing.
+func (w Wire) alive() []byte {
+	return append([]byte(": keep-alive\n\n"), w.Alive...)
+}
+
+// between has something to keep the connection alive before each frame.
+func (w Wire) between(frames []Frame) [][]byte {
+	var all [][]byte
+	for _, f := range frames {
+		all = append(all, w.alive(), f.Bytes)
+	}
+	return all
 }
 
 // statuses are responses that are errors. Their codes are the provider's own.
@@ -106,22 +130,32 @@ func (w Wire) statuses() []Fault {
 		want    Want
 	}{
 		{"400", 400, Plain, nil, Want{Category: model.BadRequest}},
+		{"400Seconds", 400, Plain, map[string]string{"Retry-After": "5"}, Want{Category: model.BadRequest, Wait: 5 * time.Second}},
 		{"401", 401, Plain, nil, Want{Category: model.Authentication}},
 		{"402", 402, Plain, nil, Want{Category: model.Quota}},
 		{"403", 403, Plain, nil, Want{Category: model.Authentication}},
 		{"404", 404, Plain, nil, Want{Category: model.BadRequest}},
 		{"408", 408, Plain, nil, Want{Category: model.ServerError}},
 		{"409", 409, Plain, nil, Want{Category: model.ServerError}},
+		{"413", 413, Plain, nil, Want{Category: model.ContextTooLong}},
+		{"422", 422, Plain, nil, Want{Category: model.BadRequest}},
 		{"429", 429, Plain, nil, Want{Category: model.RateLimited}},
 		{"429Seconds", 429, Plain, map[string]string{"Retry-After": "7"}, Want{Category: model.RateLimited, Wait: 7 * time.Second}},
 		{"429Date", 429, Plain, map[string]string{"Retry-After": date}, Want{Category: model.RateLimited, Wait: 90 * time.Second, Near: time.Minute}},
 		{"429Milliseconds", 429, Plain, map[string]string{"Retry-After": "2", "Retry-After-Ms": "1250"}, Want{Category: model.RateLimited, Wait: 1250 * time.Millisecond}},
+		{"429Odd", 429, Plain, map[string]string{"Retry-After": "soon", "Retry-After-Ms": "-3"}, Want{Category: model.RateLimited}},
+		{"429Past", 429, Plain, map[string]string{"Retry-After": "Fri, 01 May 2020 11:00:00 GMT"}, Want{Category: model.RateLimited}},
 		{"429Days", 429, Plain, map[string]string{"Retry-After": "1382400"}, Want{Category: model.Quota, Wait: 16 * 24 * time.Hour}},
 		{"Quota", 429, Exhausted, nil, Want{Category: model.Quota}},
 		{"QuotaSoon", 429, Exhausted, map[string]string{"Retry-After": "3600"}, Want{Category: model.Quota, Wait: time.Hour}},
 		{"500", 500, Plain, nil, Want{Category: model.ServerError}},
+		{"500Milliseconds", 500, Plain, map[string]string{"Retry-After-Ms": "250"}, Want{Category: model.ServerError, Wait: 250 * time.Millisecond}},
+		{"502", 502, Plain, nil, Want{Category: model.ServerError}},
 		{"503", 503, Plain, map[string]string{"Retry-After": "3"}, Want{Category: model.Overloaded, Wait: 3 * time.Second}},
+		{"503Date", 503, Plain, map[string]string{"Retry-After": date}, Want{Category: model.Overloaded, Wait: 90 * time.Second, Near: time.Minute}},
+		{"504", 504, Plain, nil, Want{Category: model.ServerError}},
 		{"529", 529, Plain, nil, Want{Category: model.Overloaded}},
+		{"529Milliseconds", 529, Plain, map[string]string{"Retry-After-Ms": "1500"}, Want{Category: model.Overloaded, Wait: 1500 * time.Millisecond}},
 		{"Refused", 400, Unsafe, nil, Want{Category: model.Refused}},
 		{"RefusedAs500", 500, Unsafe, nil, Want{Category: model.Refused}},
 		{"TooLong", 400, TooLong, nil, Want{Category: model.ContextTooLong}},
@@ -208,11 +242,8 @@ func (w Want) check(t *testing.T, s said) {
 	if want := fmt.Sprintf("status %d, code %q, type %q, started %v", w.Status, w.Code, w.Type, w.Started); got != want {
 		t.Errorf("the error has %s, want %s", got, want)
 	}
-	if d := e.Wait(); d > w.Wait || d < w.Wait-w.Near {
+	if d := e.RetryAfter; d > w.Wait || d < w.Wait-w.Near {
 		t.Errorf("it asks to wait %s, want %s", d, w.Wait)
-	}
-	if seconds := int((e.Wait() + time.Second - 1) / time.Second); e.RetryAfter != seconds {
-		t.Errorf("RetryAfter is %d, want %d", e.RetryAfter, seconds)
 	}
 	if e.Message == "" || len(e.Message) > model.MessageLimit || strings.Contains(e.Message, "<") {
 		t.Errorf("the message has %d bytes: %q", len(e.Message), head(e.Message))

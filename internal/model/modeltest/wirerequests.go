@@ -66,6 +66,9 @@ func testRequest(t *testing.T, w Wire) {
 		t.Fatalf("%d requests came, want 1", len(asked))
 	}
 	asked[0].compare(t, req)
+	if !asked[0].Strict && !asked[0].silent("Strict") {
+		t.Error("the schema is not called strict, though it is")
+	}
 	before := asked[0]
 	ask(t.Context(), t, m, request()).whole(t)
 	if q := s.questions()[1]; q.Effort != "" || q.MaxOutputTokens != 0 && q.MaxOutputTokens == before.MaxOutputTokens || len(q.Schema) > 0 {
@@ -244,6 +247,9 @@ func testKeepAlive(t *testing.T, w Wire) {
 			cancel(idle)
 		}()
 		got := ask(ctx, t, m, request())
+		if first == nil && (got.text != "" || len(got.reasoning)+len(got.calls) > 0) {
+			t.Errorf("%s: what keeps the connection alive becomes %+v", name, got)
+		}
 		if !errors.Is(got.err, idle) {
 			t.Errorf("%s: the answer ends with %v, want the timer's cause", name, got.err)
 		}

@@ -43,8 +43,9 @@ type server struct {
 
 	connections atomic.Int32 // that were opened
 
-	mu    sync.Mutex
-	asked []Question
+	mu     sync.Mutex
+	asked  []Question
+	bodies [][]byte
 }
 
 // serve starts a server and opens a model that talks to it. When the test ends it
@@ -81,7 +82,7 @@ func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Lock()
-	s.asked = append(s.asked, q)
+	s.asked, s.bodies = append(s.asked, q), append(s.bodies, data)
 	s.mu.Unlock()
 	s.play(rw, r, s.reply(answers(q.History)))
 }
@@ -91,6 +92,13 @@ func (s *server) questions() []Question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
+}
+
+// written are the bodies of the requests so far.
+func (s *server) written() [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.bodies)
 }
 
 func (s *server) play(rw http.ResponseWriter, r *http.Request, p reply) {
@@ -130,7 +138,7 @@ func (s *server) play(rw http.ResponseWriter, r *http.Request, p reply) {
 func (s *server) comments(rw http.ResponseWriter, r *http.Request) {
 	flush := http.NewResponseController(rw)
 	for n := 0; r.Context().Err() == nil; n++ {
-		_, err := io.WriteString(rw, ": keep-alive\n\n")
+		_, err := rw.Write(s.w.alive())
 		if err == nil {
 			err = flush.Flush()
 		}
@@ -217,7 +225,7 @@ func (w Wire) scenario(s Scenario) func(n int) reply {
 			return reply{pieces: [][]byte{[]byte("data: {\"broken\": tru\n\n")}}
 		}
 		p := statuses[a.Fail.Category]
-		return w.refuse(p.status, p.why, map[string]string{"Retry-After": fmt.Sprint(a.Fail.RetryAfter)})
+		return w.refuse(p.status, p.why, map[string]string{"Retry-After": fmt.Sprint(a.Fail.RetryAfter.Seconds())})
 	}
 }
 

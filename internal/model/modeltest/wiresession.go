@@ -26,15 +26,24 @@ var session = []Answer{
 
 // testSession plays the session and compares its transcript.
 func testSession(t *testing.T, w Wire) {
-	m, _ := w.serve(t, func(n int) reply { return reply{pieces: pieces(w.Answer(session[n]))} })
+	m, asked := w.serve(t, func(n int) reply { return reply{pieces: pieces(w.Answer(session[n]))} })
 	req := rich(w.Provider)
+	req.Files = map[string][]byte{}
 	req.History = []*messagev1.Item{user("What is here?")}
-	for range session {
+	req.History[0].GetUser().Attachments = []*messagev1.Attachment{picture(req.Files, "art_1", "here.png", "image/png")}
+	for n := range session {
 		s := ask(t.Context(), t, m, req).whole(t)
 		req.History = slices.Concat(req.History, s.items(w.Provider))
+		if n == 1 {
+			req.History[len(req.History)-1].GetToolResult().Attachments = []*messagev1.Attachment{picture(req.Files, "art_2", "list.webp", "image/webp")}
+		}
 		if w := usage(); s.done.Usage.GetInputTokens() != w.GetInputTokens() || s.done.Usage.GetCachedInputTokens() != w.GetCachedInputTokens() {
 			t.Errorf("the usage is %v, want %v", s.done.Usage, w)
 		}
+	}
+	questions := asked.questions()
+	if got, want := images(questions[len(questions)-1].History), images(w.told(req)); got != want {
+		t.Errorf("the last request shows %s, want %s", got, want)
 	}
 	if got := transcript(req.History); got != goldenSession {
 		t.Errorf("the transcript is\n%s\nwant testdata/session.golden:\n%s", got, goldenSession)
@@ -49,14 +58,34 @@ func transcript(history []*messagev1.Item) string {
 	for _, item := range history {
 		switch m := item.GetItem().(type) {
 		case *messagev1.Item_User:
-			fmt.Fprintf(&b, "user: %q\n", m.User.GetText())
+			fmt.Fprintf(&b, "user: %q\n%s", m.User.GetText(), beside(m.User.GetAttachments()))
 		case *messagev1.Item_Developer:
 			fmt.Fprintf(&b, "developer: %q\n", m.Developer.GetText())
 		case *messagev1.Item_ToolResult:
-			fmt.Fprintf(&b, "result of %s: error %v, %q\n", names[m.ToolResult.GetCallId()], m.ToolResult.GetIsError(), m.ToolResult.GetText())
+			fmt.Fprintf(&b, "result of %s: error %v, %q\n%s", names[m.ToolResult.GetCallId()], m.ToolResult.GetIsError(), m.ToolResult.GetText(), beside(m.ToolResult.GetAttachments()))
 		case *messagev1.Item_Assistant:
 			fmt.Fprintf(&b, "assistant, %s:\n", m.Assistant.GetFinishReason())
 			answer(&b, m.Assistant, names)
+		}
+	}
+	return b.String()
+}
+
+// beside writes the files beside a text.
+func beside(files []*messagev1.Attachment) string {
+	var b strings.Builder
+	for _, a := range files {
+		fmt.Fprintf(&b, "  beside it: %q, %s, %d bytes\n", a.GetName(), a.GetMediaType(), a.GetSize())
+	}
+	return b.String()
+}
+
+// images says where which images stand in a history.
+func images(history []*messagev1.Item) string {
+	var b strings.Builder
+	for i, item := range history {
+		for _, a := range slices.Concat(item.GetUser().GetAttachments(), item.GetToolResult().GetAttachments()) {
+			fmt.Fprintf(&b, "%d: %s %s; ", i, a.GetMediaType(), a.GetSha256())
 		}
 	}
 	return b.String()

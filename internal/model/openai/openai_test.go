@@ -27,6 +27,7 @@ func TestOpen(t *testing.T) {
 		"base":           {variables{keyVariable: "k", baseVariable: "https://proxy.example/openai/v1/"}, ""},
 		"no key":         {variables{baseVariable: "https://proxy.example"}, "OPENAI_API_KEY"},
 		"blank key":      {variables{keyVariable: "  "}, "OPENAI_API_KEY"},
+		"broken key":     {variables{keyVariable: "secret-k\nsecret"}, "OPENAI_API_KEY does not hold a key"},
 		"no scheme":      {variables{keyVariable: "secret-k", baseVariable: "proxy.example/v1"}, "OPENAI_BASE_URL"},
 		"a file":         {variables{keyVariable: "secret-k", baseVariable: "file:///v1"}, "OPENAI_BASE_URL"},
 		"a password":     {variables{keyVariable: "secret-k", baseVariable: "https://secret-u:p@proxy.example"}, "OPENAI_BASE_URL"},

@@ -29,7 +29,7 @@ func params(id string, req model.Request) responses.ResponseNewParams {
 	p := responses.ResponseNewParams{
 		Model: id,
 		Store: param.NewOpt(false),
-		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: input(req.History)},
+		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: input(req)},
 	}
 	if req.Instructions != "" {
 		p.Instructions = param.NewOpt(req.Instructions)
@@ -60,22 +60,55 @@ func params(id string, req model.Request) responses.ResponseNewParams {
 }
 
 // input writes the history as items.
-func input(history []*messagev1.Item) responses.ResponseInputParam {
+func input(req model.Request) responses.ResponseInputParam {
 	var all responses.ResponseInputParam
-	for _, item := range history {
+	for _, item := range req.History {
 		switch m := item.GetItem().(type) {
 		case *messagev1.Item_User:
-			all = append(all, responses.ResponseInputItemParamOfMessage(m.User.GetText(), responses.EasyInputMessageRoleUser))
+			all = append(all, said(req.Show(m.User.GetText(), m.User.GetAttachments())))
 		case *messagev1.Item_Developer:
 			all = append(all, responses.ResponseInputItemParamOfMessage(m.Developer.GetText(), responses.EasyInputMessageRoleDeveloper))
 		case *messagev1.Item_ToolResult:
-			all = append(all, responses.ResponseInputItemParamOfFunctionCallOutput(m.ToolResult.GetText()))
+			all = append(all, resulted(req.Show(m.ToolResult.GetText(), m.ToolResult.GetAttachments())))
 			all[len(all)-1].OfFunctionCallOutput.CallID = param.NewOpt(m.ToolResult.GetCallId())
 		case *messagev1.Item_Assistant:
 			all = append(all, answered(m.Assistant)...)
 		}
 	}
 	return all
+}
+
+// said writes what a user said: a text, or a list where images stand beside it.
+func said(text string, images []model.Image) responses.ResponseInputItemUnionParam {
+	if len(images) == 0 {
+		return responses.ResponseInputItemParamOfMessage(text, responses.EasyInputMessageRoleUser)
+	}
+	var list responses.ResponseInputMessageContentListParam
+	if text != "" {
+		list = append(list, responses.ResponseInputContentParamOfInputText(text))
+	}
+	for _, i := range images {
+		list = append(list, responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto))
+		list[len(list)-1].OfInputImage.ImageURL = param.NewOpt(i.DataURL())
+	}
+	return responses.ResponseInputItemParamOfMessage(list, responses.EasyInputMessageRoleUser)
+}
+
+// resulted writes the result of a call in the same way.
+func resulted(text string, images []model.Image) responses.ResponseInputItemUnionParam {
+	if len(images) == 0 {
+		return responses.ResponseInputItemParamOfFunctionCallOutput(text)
+	}
+	var list responses.ResponseFunctionCallOutputItemListParam
+	if text != "" {
+		list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputText: &responses.ResponseInputTextContentParam{Text: text}})
+	}
+	for _, i := range images {
+		list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputImage: &responses.ResponseInputImageContentParam{
+			ImageURL: param.NewOpt(i.DataURL()), Detail: responses.ResponseInputImageContentDetailAuto,
+		}})
+	}
+	return responses.ResponseInputItemParamOfFunctionCallOutput(list)
 }
 
 // answered writes an answer of a model. Sealed items are this provider's alone, and

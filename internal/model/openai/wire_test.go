@@ -21,6 +21,7 @@ func TestWire(t *testing.T) {
 		Answer:   answer,
 		Refuse:   refuse,
 		Event:    event,
+		Alive:    []byte("event: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":3}\n\n"),
 		Unknown:  []byte("event: response.zzz.new\ndata: {\"type\":\"response.zzz.new\",\"sequence_number\":9,\"delta\":{\"deep\":[1]},\"item\":7}\n\n"),
 	})
 }

@@ -74,10 +74,11 @@ func read(r *http.Request, body []byte) (modeltest.Question, error) {
 		out.Effort = q.Reasoning.Effort
 	}
 	if q.Text != nil {
-		if f := q.Text.Format; f.Type != "json_schema" || f.Name == "" || f.Strict == nil || !*f.Strict {
+		f := q.Text.Format
+		if f.Type != "json_schema" || f.Name == "" || f.Strict == nil {
 			return out, fmt.Errorf("the format is %+v", f)
 		}
-		out.Schema = q.Text.Format.Schema
+		out.Schema, out.Strict = f.Schema, *f.Strict
 	}
 	for _, t := range q.Tools {
 		if t.Type != "function" || t.Strict == nil || *t.Strict || len(t.Parameters) == 0 {
@@ -100,7 +101,7 @@ type wireItem struct {
 	CallID           string           `json:"call_id"`
 	Name             string           `json:"name"`
 	Arguments        *string          `json:"arguments"`
-	Output           *string          `json:"output"`
+	Output           json.RawMessage  `json:"output"`
 	Summary          *json.RawMessage `json:"summary"`
 	EncryptedContent string           `json:"encrypted_content"`
 }
@@ -159,14 +160,54 @@ func readInput(items []json.RawMessage) ([]*messagev1.Item, error) {
 func readOther(kind string, it wireItem) (*messagev1.Item, error) {
 	switch kind {
 	case "/user":
-		return &messagev1.Item{Item: &messagev1.Item_User{User: &messagev1.UserMessage{Text: plain(it.Content)}}}, nil
+		text, images, err := content(it.Content)
+		return &messagev1.Item{Item: &messagev1.Item_User{User: &messagev1.UserMessage{Text: text, Attachments: images}}}, err
 	case "/developer":
 		return &messagev1.Item{Item: &messagev1.Item_Developer{Developer: &messagev1.DeveloperMessage{Text: plain(it.Content)}}}, nil
 	}
 	if it.CallID == "" || it.Output == nil {
 		return nil, fmt.Errorf("the result is %+v", it)
 	}
-	return &messagev1.Item{Item: &messagev1.Item_ToolResult{ToolResult: &messagev1.ToolResult{CallId: it.CallID, Text: *it.Output}}}, nil
+	text, images, err := content(it.Output)
+	return &messagev1.Item{Item: &messagev1.Item_ToolResult{ToolResult: &messagev1.ToolResult{CallId: it.CallID, Text: text, Attachments: images}}}, err
+}
+
+// content reads a text, or a list of at most one text and then images.
+func content(raw json.RawMessage) (text string, images []*messagev1.Attachment, err error) {
+	if json.Unmarshal(raw, &text) == nil {
+		return text, nil, nil
+	}
+	var list []json.RawMessage
+	if err := modeltest.Strict(raw, &list); err != nil {
+		return "", nil, err
+	}
+	for i, one := range list {
+		var p struct {
+			Type     string  `json:"type"`
+			Text     *string `json:"text"`
+			ImageURL string  `json:"image_url"`
+			Detail   string  `json:"detail"`
+		}
+		if err := modeltest.Strict(one, &p); err != nil {
+			return "", nil, err
+		}
+		switch {
+		case p.Type == "input_text" && i == 0 && p.Text != nil && *p.Text != "" && p.ImageURL == "" && p.Detail == "":
+			text = *p.Text
+		case p.Type == "input_image" && p.Text == nil && p.Detail == "auto":
+			image, err := modeltest.ShownURL(p.ImageURL)
+			if err != nil {
+				return "", nil, err
+			}
+			images = append(images, image)
+		default:
+			return "", nil, fmt.Errorf("piece %d of the content is %s", i, one)
+		}
+	}
+	if len(images) == 0 {
+		return "", nil, fmt.Errorf("a list without images is %s", raw)
+	}
+	return text, images, nil
 }
 
 func plain(content json.RawMessage) string {

@@ -24,6 +24,8 @@ func TestOpen(t *testing.T) {
 		"vllm/m":                 {},
 		"lmstudio/m":             {env: variables{"LMSTUDIO_API_KEY": "k"}},
 		"groq/m":                 {variables{"OPENAI_API_KEY": "k"}, fault.FailedPrecondition, "GROQ_API_KEY"},
+		"groq/n":                 {variables{"GROQ_API_KEY": "k\x00"}, fault.FailedPrecondition, "GROQ_API_KEY does not hold a key"},
+		"vllm/n":                 {variables{"VLLM_API_KEY": "k\nk"}, fault.FailedPrecondition, "VLLM_API_KEY does not hold a key"},
 		"mistral/m":              {variables{"MISTRAL_API_KEY": "k", "MISTRAL_BASE_URL": "nowhere"}, fault.FailedPrecondition, "MISTRAL_BASE_URL"},
 		"ollama/m":               {variables{"OLLAMA_HOST": "ftp://x"}, fault.FailedPrecondition, "OLLAMA_HOST"},
 		"olama/m":                {nil, fault.InvalidArgument, `"ollama"`},

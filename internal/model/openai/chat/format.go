@@ -22,14 +22,26 @@ type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// message is one of a conversation; Content is nil where there is none.
+// message is one of a conversation. Content is a string, or a []piece where images
+// stand beside it; nil where there is none.
 type message struct {
 	Role             string            `json:"role"`
-	Content          *string           `json:"content,omitempty"`
+	Content          any               `json:"content,omitempty"`
 	ToolCallID       string            `json:"tool_call_id,omitempty"`
 	ToolCalls        []toolCall        `json:"tool_calls,omitempty"`
 	ReasoningContent *string           `json:"reasoning_content,omitempty"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
+}
+
+// piece is a part of a message: a text or an image.
+type piece struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitempty"`
+	ImageURL *imageURL `json:"image_url,omitempty"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
 }
 
 type toolCall struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/model/openai/sdk"
 	"github.com/cadre-dev/cadre/internal/near"
 )
@@ -30,6 +31,7 @@ type quirks struct {
 	echoThoughts   bool   // it wants its reasoning_content back, and refuses a call without the field
 	echoDetails    bool   // it wants its reasoning_details back
 	nineLetterIDs  bool   // ids of calls are nine letters or digits
+	wantsBridge    bool   // it refuses a user's message behind a tool's, with no answer between them
 	jsonObjectOnly bool   // it holds an answer to JSON, not to a schema
 	bareHost       bool   // its variable holds a host, to which the path is added
 }
@@ -47,7 +49,7 @@ var hosts = []host{
 	{name: "groq", base: "https://api.groq.com/openai/v1", baseVariable: "GROQ_BASE_URL", keyVariable: "GROQ_API_KEY",
 		quirks: quirks{newMaxTokens: true}},
 	{name: "mistral", base: "https://api.mistral.ai/v1", baseVariable: "MISTRAL_BASE_URL", keyVariable: "MISTRAL_API_KEY",
-		quirks: quirks{noUsageOption: true, developerRole: "user", nineLetterIDs: true}},
+		quirks: quirks{noUsageOption: true, developerRole: "user", nineLetterIDs: true, wantsBridge: true}},
 	{name: "deepseek", base: "https://api.deepseek.com/v1", baseVariable: "DEEPSEEK_BASE_URL", keyVariable: "DEEPSEEK_API_KEY",
 		quirks: quirks{echoThoughts: true, jsonObjectOnly: true}},
 }
@@ -70,7 +72,10 @@ func find(name string) (host, error) {
 func (h host) endpoint(env func(string) string, id string) (sdk.Endpoint, error) {
 	e := sdk.Endpoint{Base: sdk.Value(env, h.baseVariable)}
 	if h.keyVariable != "" {
-		e.Key = sdk.Value(env, h.keyVariable)
+		var err error
+		if e.Key, err = model.Key(env, h.keyVariable); err != nil {
+			return e, err
+		}
 		if e.Key == "" && !h.keyOptional {
 			return e, sdk.MissingKey(provider+":"+h.name+"/"+id, h.keyVariable)
 		}

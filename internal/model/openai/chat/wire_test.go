@@ -25,6 +25,7 @@ type dialect struct {
 	calls                     string // indexed, whole, or bare: without an index
 	usageInFinish             bool
 	alwaysStop                bool // says stop although it calls tools
+	bridge                    bool // wants an answer between a tool and a user
 	numbers                   bool // codes of events are statuses
 }
 
@@ -35,7 +36,7 @@ var dialects = map[string]dialect{
 	"lmstudio":   {keyVariable: "LMSTUDIO_API_KEY", baseVariable: "LMSTUDIO_BASE_URL", developer: "system", maxField: "max_tokens", usageOption: true, thoughts: "reasoning", calls: "bare"},
 	"openrouter": {keyVariable: "OPENROUTER_API_KEY", baseVariable: "OPENROUTER_BASE_URL", developer: "system", maxField: "max_tokens", usageOption: true, thoughts: "reasoning", back: "reasoning_details", calls: "indexed", numbers: true},
 	"groq":       {keyVariable: "GROQ_API_KEY", baseVariable: "GROQ_BASE_URL", developer: "system", maxField: "max_completion_tokens", usageOption: true, thoughts: "reasoning", calls: "indexed"},
-	"mistral":    {keyVariable: "MISTRAL_API_KEY", baseVariable: "MISTRAL_BASE_URL", developer: "user", maxField: "max_tokens", nineLetters: true, thoughts: "reasoning", calls: "whole", usageInFinish: true},
+	"mistral":    {keyVariable: "MISTRAL_API_KEY", baseVariable: "MISTRAL_BASE_URL", developer: "user", maxField: "max_tokens", nineLetters: true, thoughts: "reasoning", calls: "whole", usageInFinish: true, bridge: true},
 	"deepseek":   {keyVariable: "DEEPSEEK_API_KEY", baseVariable: "DEEPSEEK_BASE_URL", developer: "system", maxField: "max_tokens", usageOption: true, jsonObject: true, thoughts: "reasoning_content", back: "reasoning_content", calls: "indexed"},
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
@@ -44,17 +45,46 @@ type wireFormat struct {
 	JSONSchema *struct {
 		Name   string          `json:"name"`
 		Schema json.RawMessage `json:"schema"`
-		Strict bool            `json:"strict"`
+		Strict *bool           `json:"strict"`
 	} `json:"json_schema"`
 }
 
 type wireMessage struct {
 	Role             string            `json:"role"`
-	Content          *string           `json:"content"`
+	Content          *wireContent      `json:"content"`
 	ToolCallID       string            `json:"tool_call_id"`
 	ToolCalls        []wireCall        `json:"tool_calls"`
 	ReasoningContent *string           `json:"reasoning_content"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
+}
+
+// wireContent is a text, or a list of pieces.
+type wireContent struct {
+	text   string
+	pieces []wirePiece
+}
+
+type wirePiece struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	ImageURL *struct {
+		URL string `json:"url"`
+	} `json:"image_url"`
+}
+
+func (c *wireContent) UnmarshalJSON(data []byte) error {
+	if data[0] != '[' {
+		return json.Unmarshal(data, &c.text)
+	}
+	if err := modeltest.Strict(data, &c.pieces); err != nil {
+		return err
+	}
+	for _, p := range c.pieces {
+		if (p.Type != "text" || p.Text == "" || p.ImageURL != nil) && (p.Type != "image_url" || p.Text != "" || p.ImageURL == nil) {
+			return fmt.Errorf("the piece %+v is not well formed", p)
+		}
+	}
+	return nil
 }
 
 type wireCall struct {
@@ -100,6 +130,9 @@ func (d dialect) read(r *http.Request, body []byte) (modeltest.Question, error) 
 	if !d.requestID {
 		out.Silent = append(out.Silent, "RequestID")
 	}
+	if d.jsonObject {
+		out.Silent = append(out.Silent, "Strict")
+	}
 	if d.back == "" {
 		out.Silent = append(out.Silent, "Reasoning")
 	}
@@ -114,14 +147,26 @@ func (d dialect) read(r *http.Request, body []byte) (modeltest.Question, error) 
 
 // messages reads the conversation; the first message holds the instructions.
 func (d dialect) messages(q wireRequest, out *modeltest.Question) error {
-	if len(q.Messages) == 0 || q.Messages[0].Role != "system" || q.Messages[0].Content == nil {
+	if len(q.Messages) == 0 || q.Messages[0].Role != "system" || q.Messages[0].Content == nil || q.Messages[0].Content.pieces != nil {
 		return errors.New("the first message is not the system's")
 	}
-	out.Instructions = *q.Messages[0].Content
+	out.Instructions = q.Messages[0].Content.text
 	if err := d.format(q.ResponseFormat, out); err != nil {
 		return err
 	}
+	before := ""
 	for i, m := range q.Messages[1:] {
+		switch {
+		case d.bridge && before == "tool" && m.Role == "user":
+			return fmt.Errorf("message %d is a user's, behind a tool's", i+1)
+		case d.bridge && before == "tool" && m.Role == "assistant" && m.Content != nil && m.Content.text == "Understood.":
+			before = "bridge"
+			continue
+		case (before == "tool" || before == "bridge") && m.Role == "user" && m.Content != nil && d.resulted(*m.Content, out.History):
+			before = m.Role
+			continue
+		}
+		before = m.Role
 		item, err := d.message(m)
 		if err != nil {
 			return fmt.Errorf("message %d: %w", i+1, err)
@@ -129,6 +174,29 @@ func (d dialect) messages(q wireRequest, out *modeltest.Question) error {
 		out.History = append(out.History, item)
 	}
 	return nil
+}
+
+var fromCall = regexp.MustCompile(`^The image ".*", from the result of the call (\S+):$`)
+
+// resulted puts images beside the results that they come from; false when the content
+// holds something else.
+func (d dialect) resulted(c wireContent, history []*messagev1.Item) bool {
+	for len(c.pieces) > 1 {
+		which := fromCall.FindStringSubmatch(c.pieces[0].Text)
+		if which == nil || c.pieces[1].ImageURL == nil {
+			return false
+		}
+		id, err := d.original(which[1])
+		image, wrong := modeltest.ShownURL(c.pieces[1].ImageURL.URL)
+		at := slices.IndexFunc(history, func(i *messagev1.Item) bool { return i.GetToolResult().GetCallId() == id })
+		if err != nil || wrong != nil || at < 0 {
+			return false
+		}
+		r := history[at].GetToolResult()
+		r.Attachments = append(r.Attachments, image)
+		c.pieces = c.pieces[2:]
+	}
+	return c.text == "" && len(c.pieces) == 0
 }
 
 // format reads the schema from where the host has it.
@@ -143,8 +211,8 @@ func (d dialect) format(f *wireFormat, out *modeltest.Question) error {
 		}
 		out.Instructions, out.Schema = instructions, json.RawMessage(schema)
 		return nil
-	case !d.jsonObject && f.Type == "json_schema" && f.JSONSchema != nil && f.JSONSchema.Name != "" && f.JSONSchema.Strict:
-		out.Schema = f.JSONSchema.Schema
+	case !d.jsonObject && f.Type == "json_schema" && f.JSONSchema != nil && f.JSONSchema.Name != "" && f.JSONSchema.Strict != nil:
+		out.Schema, out.Strict = f.JSONSchema.Schema, *f.JSONSchema.Strict
 		return nil
 	}
 	return fmt.Errorf("the format is %+v", f)
@@ -156,17 +224,37 @@ func (d dialect) message(m wireMessage) (*messagev1.Item, error) {
 	switch {
 	case m.Role == "assistant" && m.ToolCallID == "" && (m.Content != nil || len(m.ToolCalls) > 0):
 		return d.answered(m)
-	case m.Content == nil:
-		return nil, fmt.Errorf("%+v has no content", m)
+	case m.Content == nil || m.Content.pieces != nil && (m.Role != "user" || !bare):
+		return nil, fmt.Errorf("%+v has no content of its role", m)
 	case m.Role == "tool" && m.ToolCallID != "" && len(m.ToolCalls) == 0:
 		id, err := d.original(m.ToolCallID)
-		return &messagev1.Item{Item: &messagev1.Item_ToolResult{ToolResult: &messagev1.ToolResult{CallId: id, Text: *m.Content}}}, err
-	case m.Role == d.developer && bare && (m.Role != "user" || *m.Content == "Say it again."):
-		return &messagev1.Item{Item: &messagev1.Item_Developer{Developer: &messagev1.DeveloperMessage{Text: *m.Content}}}, nil
+		return &messagev1.Item{Item: &messagev1.Item_ToolResult{ToolResult: &messagev1.ToolResult{CallId: id, Text: m.Content.text}}}, err
+	case m.Role == d.developer && bare && (m.Role != "user" || m.Content.text == "Say it again."):
+		return &messagev1.Item{Item: &messagev1.Item_Developer{Developer: &messagev1.DeveloperMessage{Text: m.Content.text}}}, nil
 	case m.Role == "user" && bare:
-		return &messagev1.Item{Item: &messagev1.Item_User{User: &messagev1.UserMessage{Text: *m.Content}}}, nil
+		return asked(*m.Content)
 	}
 	return nil, fmt.Errorf("%+v is not well formed", m)
+}
+
+// asked reads a user's message: a text, and images behind it.
+func asked(c wireContent) (*messagev1.Item, error) {
+	u := &messagev1.UserMessage{Text: c.text}
+	for i, p := range c.pieces {
+		if p.ImageURL == nil {
+			if i > 0 || len(c.pieces) == 1 {
+				return nil, fmt.Errorf("a text is piece %d of %d", i, len(c.pieces))
+			}
+			u.Text = p.Text
+			continue
+		}
+		image, err := modeltest.ShownURL(p.ImageURL.URL)
+		if err != nil {
+			return nil, err
+		}
+		u.Attachments = append(u.Attachments, image)
+	}
+	return &messagev1.Item{Item: &messagev1.Item_User{User: u}}, nil
 }
 
 func (d dialect) answered(m wireMessage) (*messagev1.Item, error) {
@@ -187,7 +275,7 @@ func (d dialect) answered(m wireMessage) (*messagev1.Item, error) {
 		return nil, fmt.Errorf("thoughts go to a host that does not want them: %+v", m)
 	}
 	if m.Content != nil {
-		a.Parts = append(a.Parts, &messagev1.AssistantPart{Part: &messagev1.AssistantPart_Text{Text: *m.Content}})
+		a.Parts = append(a.Parts, &messagev1.AssistantPart{Part: &messagev1.AssistantPart_Text{Text: m.Content.text}})
 	}
 	for _, c := range m.ToolCalls {
 		id, err := d.original(c.ID)
