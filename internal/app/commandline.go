@@ -17,7 +17,7 @@ func CommandLine(version string) cli.Assembly {
 				level = slog.LevelDebug
 			}
 			return Serve(ctx, Options{
-				DataDir: o.DataDir, Listen: o.Listen, Version: version, Ready: o.Ready, Stderr: o.Stderr, LogLevel: level,
+				DataDir: o.DataDir, Listen: o.Listen, Engine: o.Engine, Version: version, Ready: o.Ready, Stderr: o.Stderr, LogLevel: level,
 			})
 		},
 		Doctor: func(ctx context.Context, dir string) []cli.Finding {

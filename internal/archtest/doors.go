@@ -10,12 +10,15 @@ type door struct {
 // room. A door opens in one direction; what it names may be a whole room.
 var doors = []door{
 	{"internal/config", "internal/fault", "a setting that is wrong is a fault: its reader needs the code and what to do"},
+	{"internal/schema", "internal/fault", "a schema that cannot be used is a fault: the caller needs the code and what is wrong"},
+	{"internal/schema", "internal/near", "a wrong type is told with the one that was meant"},
 	{"internal/authz", "internal/identity", "a decision is about a caller, and identity says who that is"},
 	{"internal/tool", "internal/workspace", "a tool reads and writes through the workspace it is given"},
 	{"internal/model/replay", "internal/model/cassette", "it plays what a cassette holds"},
 	{"internal/model/modeltest", "internal/model/cassette", "each provider's wire is recorded"},
 	{"internal/model/modeltest", "internal/model/replay", "each provider's recording is played"},
 	{"internal/kind", "internal/pipeline", "a noun says in the pipeline's steps how its verbs are answered"},
+	{"internal/usage", "internal/pipeline", "it answers by the pipeline's steps, as nouns do, and is none"},
 	{"internal/app", "internal/standard", "the roles are put together from the lists"},
 }
 

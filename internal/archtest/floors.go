@@ -68,6 +68,8 @@ var floors = map[string]int{
 	"internal/skill":    engines,
 	"internal/mcp":      engines,
 
+	"internal/agenttest": engines, // what `cadre test` reads and judges
+
 	"internal/usage":    domain, // what model requests used, added up
 	"internal/pipeline": domain,
 	"internal/kind":     domain,

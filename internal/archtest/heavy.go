@@ -32,6 +32,7 @@ var heavyLibraries = []library{
 	{"protovalidate", []string{"buf.build/go/protovalidate"}, []string{"internal/pipeline", "internal/cli"}}, // cli checks files without a server
 	{"cobra", []string{"github.com/spf13"}, []string{"internal/cli"}},
 	{"the terminal UI", []string{"github.com/charmbracelet", "charm.land"}, []string{"internal/cli"}},
+	{"the HTML reader", []string{"github.com/JohannesKaufmann", "golang.org/x/net/html"}, []string{"internal/tool/fetch"}},
 	{"the OpenAI SDK", []string{"github.com/openai"}, []string{"internal/model/openai"}},
 	{"the Anthropic SDK", []string{"github.com/anthropics"}, []string{"internal/model/anthropic"}},
 	{"the Gemini SDK", []string{"google.golang.org/genai"}, []string{"internal/model/gemini"}},

@@ -28,11 +28,15 @@ import (
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 	"github.com/cadre-dev/cadre/internal/tool"
+	"github.com/cadre-dev/cadre/internal/tool/applypatch"
 	"github.com/cadre-dev/cadre/internal/tool/edit"
+	"github.com/cadre-dev/cadre/internal/tool/fetch"
+	"github.com/cadre-dev/cadre/internal/tool/glob"
 	"github.com/cadre-dev/cadre/internal/tool/grep"
 	"github.com/cadre-dev/cadre/internal/tool/list"
 	"github.com/cadre-dev/cadre/internal/tool/read"
 	"github.com/cadre-dev/cadre/internal/tool/shell"
+	"github.com/cadre-dev/cadre/internal/tool/todo"
 	"github.com/cadre-dev/cadre/internal/tool/write"
 )
 
@@ -53,8 +57,12 @@ func Tools() []tool.Registration {
 		tool.Plain("read", read.New),
 		tool.Plain("write", write.New),
 		tool.Plain("edit", edit.New),
+		tool.Plain("apply_patch", applypatch.New),
 		tool.Plain("list", list.New),
+		tool.Plain("glob", glob.New),
 		tool.Plain("grep", grep.New),
+		fetch.Registration,
+		tool.Plain("todo", todo.New),
 		tool.Plain("shell", shell.New),
 	}
 }

@@ -19,11 +19,11 @@ import (
 // Result with IsError that names each wrong field, what it should be and what
 // the tool takes. Names must agree in letter case, and none may come twice.
 //
-// Fields may be strings, integers, floats, booleans and lists of them, and
-// pointers to those where absence matters.
+// Fields may be strings, integers, floats, booleans and lists of them, pointers
+// to those where absence matters, and lists of structs of such fields, whose
+// places are told as `list[2].field`, counted from 0.
 func Decode(call Call, args any) *Result {
-	v := reflect.ValueOf(args).Elem()
-	d := decoder{fields: fieldsOf(v)}
+	d := decoder{fields: fieldsOf(reflect.ValueOf(args).Elem())}
 	raw := bytes.TrimSpace(call.Args)
 	if len(raw) == 0 || string(raw) == "null" {
 		raw = []byte("{}")
@@ -31,16 +31,20 @@ func Decode(call Call, args any) *Result {
 	if problem := d.object(raw); problem != "" {
 		return d.refuse(problem)
 	}
-	var missing []string
-	for _, f := range d.fields {
-		if f.required && !f.given {
-			missing = append(missing, fmt.Sprintf("`%s` is missing: it must be %s", f.name, f.form))
-		}
-	}
-	if all := append(d.problems, missing...); len(all) > 0 {
-		return d.refuse(strings.Join(all, "; "))
+	if len(d.problems) > 0 {
+		return d.refuse(joined(d.problems))
 	}
 	return nil
+}
+
+// mostProblems of one call that are told.
+const mostProblems = 8
+
+func joined(problems []string) string {
+	if more := len(problems) - mostProblems; more > 0 {
+		problems = append(slices.Clone(problems[:mostProblems]), fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(problems, "; ")
 }
 
 // field is one argument.
@@ -80,17 +84,21 @@ func form(t reflect.Type) string {
 		return "true or false"
 	case reflect.Slice:
 		return "a list, each element " + form(t.Elem())
+	case reflect.Struct:
+		return "an object of " + takes(fieldsOf(reflect.New(t).Elem()))
 	}
 	panic("tool: arguments of type " + t.String() + " are not supported")
 }
 
 // decoder collects what is wrong with one call's arguments.
 type decoder struct {
+	at       string // where its object stands in the arguments: `items[2].`
 	fields   []*field
 	problems []string
 }
 
-// object reads the outer braces. It answers what makes the whole unreadable.
+// object reads one object into the fields and notes what is wrong with them. It
+// answers what makes the whole unreadable.
 func (d *decoder) object(raw []byte) string {
 	in := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := in.Token(); err != nil || t != json.Delim('{') {
@@ -116,7 +124,17 @@ func (d *decoder) object(raw []byte) string {
 	if _, err := in.Token(); err != io.EOF {
 		return "something follows the JSON object of the arguments"
 	}
+	for _, f := range d.fields {
+		if f.required && !f.given {
+			d.problem(f.name, "is missing: it must be %s", f.form)
+		}
+	}
 	return ""
+}
+
+// problem notes what is wrong with one field.
+func (d *decoder) problem(name, format string, args ...any) {
+	d.problems = append(d.problems, fmt.Sprintf("`%s%.80s` ", d.at, name)+fmt.Sprintf(format, args...))
 }
 
 func broken(err error) string {
@@ -126,23 +144,55 @@ func broken(err error) string {
 	return "the arguments are not valid JSON: " + err.Error()
 }
 
-// set takes one argument.
+// set takes one field.
 func (d *decoder) set(name string, raw json.RawMessage) {
 	i := slices.IndexFunc(d.fields, func(f *field) bool { return f.name == name })
 	if i < 0 {
-		d.problems = append(d.problems, fmt.Sprintf("`%.80s` is no argument of this tool.%s", name, near.Hint(name, d.names())))
+		what := "argument of this tool"
+		if d.at != "" {
+			what = "field of that object"
+		}
+		d.problem(name, "is no %s.%s", what, near.Hint(name, d.names()))
 		return
 	}
 	f := d.fields[i]
 	switch {
 	case f.given:
-		d.problems = append(d.problems, fmt.Sprintf("`%s` is given twice", name))
+		d.problem(name, "is given twice")
 	case string(raw) == "null":
-	case !f.fill(raw):
-		d.problems = append(d.problems, fmt.Sprintf("`%s` must be %s, not %s", name, f.form, kind(raw)))
-		f.given = true
 	default:
 		f.given = true
+		if f.objects() {
+			d.list(f, raw)
+		} else if !f.fill(raw) {
+			d.problem(name, "must be %s, not %s", f.form, kind(raw))
+		}
+	}
+}
+
+// objects tells whether the field is a list of structs.
+func (f *field) objects() bool {
+	t := f.value.Type()
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct
+}
+
+// list takes a list of objects.
+func (d *decoder) list(f *field, raw json.RawMessage) {
+	var all []json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
+		d.problem(f.name, "must be %s, not %s", f.form, kind(raw))
+		return
+	}
+	f.value.Set(reflect.MakeSlice(f.value.Type(), len(all), len(all)))
+	for i, one := range all {
+		name := fmt.Sprintf("%s[%d]", f.name, i)
+		if one[0] != '{' {
+			d.problem(name, "must be an object, not %s", kind(one))
+			continue
+		}
+		inner := decoder{at: d.at + name + ".", fields: fieldsOf(f.value.Index(i))}
+		inner.object(one) // it is valid JSON and an object
+		d.problems = append(d.problems, inner.problems...)
 	}
 }
 
@@ -200,16 +250,21 @@ func (d *decoder) names() []string {
 	return all
 }
 
-// refuse tells the problem and what the tool takes.
-func (d *decoder) refuse(problem string) *Result {
-	var takes []string
-	for _, f := range d.fields {
+// takes describes fields: `path` (text, required).
+func takes(fields []*field) string {
+	var all []string
+	for _, f := range fields {
 		need := "optional"
 		if f.required {
 			need = "required"
 		}
-		takes = append(takes, fmt.Sprintf("`%s` (%s, %s)", f.name, f.form, need))
+		all = append(all, fmt.Sprintf("`%s` (%s, %s)", f.name, f.form, need))
 	}
-	r := Fail("%s. The tool takes %s.", strings.TrimRight(problem, "."), strings.Join(takes, ", "))
+	return strings.Join(all, ", ")
+}
+
+// refuse tells the problem and what the tool takes.
+func (d *decoder) refuse(problem string) *Result {
+	r := Fail("%s. The tool takes %s.", strings.TrimRight(problem, "."), takes(d.fields))
 	return &r
 }

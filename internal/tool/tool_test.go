@@ -20,6 +20,13 @@ type arguments struct {
 	Flag  bool     `json:"flag,omitempty"`
 	Rate  float64  `json:"rate,omitempty"`
 	List  []string `json:"list,omitempty"`
+	Steps []step   `json:"steps,omitempty"`
+}
+
+type step struct {
+	Name  string   `json:"name"`
+	Times *int     `json:"times,omitempty"`
+	Tags  []string `json:"tags,omitempty"`
 }
 
 func decode(raw string) (arguments, *tool.Result) {
@@ -69,9 +76,38 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+func TestDecodeObjects(t *testing.T) {
+	t.Parallel()
+	a, r := decode(`{"text":"x","steps":[{"name":"a","times":2,"tags":["b"]},{"times":null,"name":""}]}`)
+	if r != nil {
+		t.Fatal(r.Text)
+	}
+	if len(a.Steps) != 2 || a.Steps[0].Name != "a" || *a.Steps[0].Times != 2 || a.Steps[0].Tags[0] != "b" || a.Steps[1].Times != nil {
+		t.Errorf("decoded %+v", a.Steps)
+	}
+	for raw, want := range map[string]string{
+		`"a"`:                             "`steps` must be a list, each element an object of `name` (text, required), `times` (a whole number, optional)",
+		`[{"name":"a"},7]`:                "`steps[1]` must be an object, not a number (7)",
+		`[null]`:                          "`steps[0]` must be an object, not null",
+		`[{"name":"a"},{}]`:               "`steps[1].name` is missing: it must be text",
+		`[{"name":1}]`:                    "`steps[0].name` must be text, not a number (1)",
+		`[{"name":"a","nmae":"b"}]`:       "`steps[0].nmae` is no field of that object. Did you mean \"name\"?",
+		`[{"name":"a","name":"b"}]`:       "`steps[0].name` is given twice",
+		`[{"name":"a","tags":[1]}]`:       "`steps[0].tags` must be a list, each element text",
+		`[1,2,3,4,5,6,7,8,9,10]`:          "`steps[7]` must be an object, not a number (8); and 2 more",
+		`[{"name":"a","times":1.5}], "b"`: "not valid JSON",
+	} {
+		_, r := decode(`{"text":"x","steps":` + raw + `}`)
+		if r == nil || !r.IsError || !strings.Contains(r.Text, want) {
+			t.Errorf("Decode(%s) = %+v, want %q", raw, r, want)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add(`{"text":"x","list":["a",null],"maybe":1e9}`)
 	f.Add(`{"text":"x"`)
+	f.Add(`{"text":"x","steps":[{"name":"a"},{"name":[]},null,[]]}`)
 	f.Add("{\"\\u0000\":[[[[]]]]}")
 	f.Fuzz(func(t *testing.T, raw string) {
 		_, r := decode(raw)

@@ -15,7 +15,7 @@ import (
 	"github.com/cadre-dev/cadre/test/built"
 )
 
-// TestEveryExampleIsAppliedAndRun applies each file of examples/agents and runs
+// TestEveryExampleIsAppliedAndRun applies each file of examples/agents and runs, or tests,
 // each agent to its end; a script is proven by the agent that plays it. A file
 // that is neither fails the test until somebody says here how it is proven.
 func TestEveryExampleIsAppliedAndRun(t *testing.T) {
@@ -35,12 +35,21 @@ func TestEveryExampleIsAppliedAndRun(t *testing.T) {
 		s.MustRun(t, dir, "apply", "-f", file)
 		proven[file] = true
 	}
+	named := tested(t, copied)
 	res, err := s.Agents().List(t.Context(), connect.NewRequest(&resourcev1.ListRequest{}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range res.Msg.GetAgents() {
-		proven[play(t, s, dir, a)] = true
+		if slug := a.GetMetadata().GetSlug(); a.GetSpec().GetModel() == "" && !named[slug+".yaml"] {
+			t.Errorf("the example agent %s leaves the model to the user, and no file of examples/tests tests it", slug)
+		} else if a.GetSpec().GetModel() != "" {
+			proven[play(t, s, dir, a)] = true
+		}
+	}
+	for _, file := range files(t, copied, "providers") { // nobody here has their keys
+		s.MustRun(t, dir, "apply", "-f", file)
+		proven[file] = true
 	}
 	s.MustRun(t, dir, "test", filepath.Join(copied, "tests"))
 	for _, file := range files(t, copied, "tests") { // with the scripts that only they play
@@ -52,6 +61,25 @@ func TestEveryExampleIsAppliedAndRun(t *testing.T) {
 			t.Errorf("nothing applies or runs examples/%s: put an agent into examples/agents that does, or prove it here", rel)
 		}
 	}
+}
+
+// tested are the names of the files in examples/agents that a file of examples/tests
+// names.
+func tested(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for _, file := range files(t, root, "tests") {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			if name, ok := strings.CutPrefix(strings.TrimSpace(line), "agent: ../agents/"); ok {
+				all[name] = true
+			}
+		}
+	}
+	return all
 }
 
 // files are all files of a part of the examples, in order.

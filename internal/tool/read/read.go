@@ -1,5 +1,6 @@
-// Package read is the tool that shows a file's lines to the model. It changes
-// nothing and may run in parallel and again.
+// Package read is the tool that shows a file's lines to the model, or the image that it
+// holds. It changes nothing and may run in parallel and again. That an image can be
+// decoded is not promised: its head alone is looked at.
 package read
 
 import (
@@ -7,6 +8,7 @@ import (
 	_ "embed" // for the texts beside this file
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/tool"
@@ -64,9 +66,26 @@ func (reader) Run(ctx context.Context, env tool.Env, call tool.Call) (tool.Resul
 	case err != nil:
 		return tool.Refused(ctx, env.Workspace, args.Path, err)
 	case tool.IsBinary(data):
-		return tool.Fail("%s is a binary file of %s; only text can be read.", args.Path, tool.Count(len(data), "byte", "bytes")), nil
+		return binary(args.Path, data), nil
 	}
 	return show(args.Path, string(data), first, limit), nil
+}
+
+// binary shows an image, by its content, and refuses anything else.
+func binary(name string, data []byte) tool.Result {
+	i, ok := tool.ImageOf(data)
+	if !ok {
+		return tool.Fail("%s is a binary file of %s; only text and images can be read.", name, tool.Count(len(data), "byte", "bytes"))
+	}
+	what := i.Describe(len(data))
+	if len(data) > tool.LargestImage {
+		return tool.Fail("%s is an image (%s) of more than the %d MiB that can be shown.", name, what, tool.LargestImage>>20)
+	}
+	return tool.Result{
+		Text:    fmt.Sprintf("%s: %s\n[the image stands beside this text]\n", name, what),
+		Summary: fmt.Sprintf("image, %d × %d", i.Width, i.Height),
+		Files:   []tool.File{{Name: path.Base(name), MediaType: i.MediaType, Data: data}},
+	}
 }
 
 // bounds gives the first line and the number of lines, or what is wrong with them.
@@ -90,14 +109,14 @@ func (a arguments) bounds() (first, limit int, r *tool.Result) {
 }
 
 // show numbers the lines and says how to read on.
-func show(path, text string, first, limit int) tool.Result {
+func show(name, text string, first, limit int) tool.Result {
 	text = strings.TrimPrefix(text, "\ufeff")
 	lines := tool.Lines(text)
 	switch {
 	case len(lines) == 0:
-		return tool.Result{Text: fmt.Sprintf("[%s is empty]", path), Summary: "empty"}
+		return tool.Result{Text: fmt.Sprintf("[%s is empty]", name), Summary: "empty"}
 	case first > len(lines):
-		return tool.Fail("`offset` %d is behind the end: %s has %s.", first, path, tool.Count(len(lines), "line", "lines"))
+		return tool.Fail("`offset` %d is behind the end: %s has %s.", first, name, tool.Count(len(lines), "line", "lines"))
 	}
 	var b strings.Builder
 	last := first - 1

@@ -1,8 +1,11 @@
 package read_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +104,37 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("the answer has %d bytes", len(r.Text))
 			}
 		})
+	}
+}
+
+// picture is a PNG of a size.
+func picture(t *testing.T, width, height int) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestImage(t *testing.T) {
+	t.Parallel()
+	data := picture(t, 30, 20)
+	files := map[string]string{"a.txt": data, "large": data + strings.Repeat("\x00", tool.LargestImage), "cut": data[:20], "GIF": "GIF89a is the head of this text\n"}
+	r := run(t, files, `{"path":"./a.txt","offset":1}`)
+	if r.IsError || r.Summary != "image, 30 × 20" || !strings.Contains(r.Text, fmt.Sprintf("image/png, 30 × 20 pixels, %d bytes", len(data))) {
+		t.Errorf("an image gives %+v", r)
+	}
+	if len(r.Files) != 1 || r.Files[0].Name != "a.txt" || r.Files[0].MediaType != "image/png" || string(r.Files[0].Data) != data {
+		t.Errorf("the files beside the text are %.200v", r.Files)
+	}
+	for name, want := range map[string]string{"large": "more than the 5 MiB", "cut": "binary file of 20 bytes"} {
+		if r := run(t, files, `{"path":"`+name+`"}`); !r.IsError || len(r.Files) > 0 || !strings.Contains(r.Text, want) {
+			t.Errorf("%s gives %.300v, want %q", name, r, want)
+		}
+	}
+	if r := run(t, files, `{"path":"GIF"}`); r.IsError || len(r.Files) > 0 {
+		t.Errorf("a text that begins like an image gives %+v", r)
 	}
 }
 

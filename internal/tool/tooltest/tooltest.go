@@ -53,6 +53,10 @@ func Run(t *testing.T, c Case) {
 		{"Prepare", testPrepare},
 		{"Commit", testCommit},
 		{"CommitAfterForeignChange", testForeignChange},
+		{"PrepareAll", testPrepareAll},
+		{"CommitAll", testCommitAll},
+		{"CrashBetween", testCrashBetween},
+		{"CommitAfterForeignChanges", testForeignChanges},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,7 @@ import (
 // tempPrefix begins the names of temporary files.
 const tempPrefix = ".cadre-tmp-"
 
-// Replace writes a file whole.
+// Replace writes a file whole, or removes it.
 func (f *Folder) Replace(ctx context.Context, r workspace.Replacement) error {
 	if err := gone(ctx); err != nil {
 		return err
@@ -27,6 +27,9 @@ func (f *Folder) Replace(ctx context.Context, r workspace.Replacement) error {
 	rel, err := f.rel(r.Path)
 	if err != nil {
 		return err
+	}
+	if r.Remove {
+		return f.remove(ctx, rel, r.Before)
 	}
 	wasThere := r.Before != "" && r.Before != workspace.Absent
 	t, err := f.target(rel, !wasThere)

@@ -200,7 +200,8 @@ func testContextEnds(t *testing.T, f fixture) {
 	_, list := f.ws.List(ctx, ".")
 	_, sum := f.ws.Digest(ctx, "a")
 	replace := f.ws.Replace(ctx, workspace.Replacement{Path: "a", Data: []byte("y"), Token: "t"})
-	all := map[string]error{"Read": read, "Stat": stat, "List": list, "Digest": sum, "Replace": replace, "Tidy": f.ws.Tidy(ctx, "a", "t"), "Walk": nil}
+	remove := f.ws.Replace(ctx, workspace.Replacement{Path: "a", Remove: true})
+	all := map[string]error{"Read": read, "Stat": stat, "List": list, "Digest": sum, "Replace": replace, "Remove": remove, "Tidy": f.ws.Tidy(ctx, "a", "t"), "Walk": nil}
 	for _, err := range f.ws.Walk(ctx, ".") {
 		all["Walk"] = err
 	}
