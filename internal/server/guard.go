@@ -6,12 +6,13 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1/artifactv1connect"
 	"github.com/cadre-dev/cadre/internal/fault"
 )
 
 // guard keeps foreign web pages away from a port on this machine: the Host must
 // name this machine, an Origin must be the port's own, and nothing larger than
-// maxBody is read.
+// what the path allows is read.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !loopbackHost(r.Host) {
@@ -22,10 +23,19 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			s.opt.Dispatcher.refuse(w, r, fault.New(fault.PermissionDenied, "ORIGIN_REFUSED", "the Origin %q is not this server's own", origin))
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, largest(r))
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(w, r)
 	})
+}
+
+// largest is how much of a request's body is read, in bytes.
+func largest(r *http.Request) int64 {
+	switch r.URL.Path {
+	case artifactv1connect.ArtifactServiceCreateProcedure, strings.TrimSuffix(filesPath, "/"):
+		return maxUpload
+	}
+	return maxBody
 }
 
 func loopbackHost(hostport string) bool {
