@@ -39,6 +39,7 @@ type ServeOptions struct {
 	DataDir string
 	Listen  string
 	Debug   bool
+	Engine  string // "" for the default one
 	Ready   func(url string)
 	Stderr  io.Writer // nil: the log file only
 }
@@ -144,7 +145,7 @@ something named, 5 cut short by a limit or an empty answer.`,
 	)
 	c.add(root, groupServer, c.upCommand(), c.downCommand(), c.statusCommand(), c.logsCommand(), c.doctorCommand(), c.serverCommand())
 	c.add(root, groupResources, c.applyCommand(), c.validateCommand(), c.getCommand(), c.listCommand(), c.describeCommand(), c.deleteCommand(), c.modelsCommand())
-	c.add(root, groupWork, c.runCommand(), c.sendCommand(), c.attachCommand(), c.recoverCommand(), c.cancelCommand(), c.eventsCommand(), c.sessionsCommand(), c.executionsCommand(),
+	c.add(root, groupWork, c.runCommand(), c.sendCommand(), c.chatCommand(), c.attachCommand(), c.recoverCommand(), c.cancelCommand(), c.eventsCommand(), c.testCommand(), c.sessionsCommand(), c.executionsCommand(),
 		c.downloadCommand(), c.usageCommand())
 	root.AddCommand(c.versionCommand(), c.docsCommand())
 	for _, name := range planned {

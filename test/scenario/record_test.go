@@ -86,6 +86,53 @@ func TestWhatIsRecordedIsPlayedWithoutKeyAndNetwork(t *testing.T) {
 	}
 }
 
+// TestAReplayGoesOnInAnotherProcess plays the first turn of a recording on a server
+// that is then killed, and the second on the one that comes after it.
+func TestAReplayGoesOnInAnotherProcess(t *testing.T) {
+	t.Parallel()
+	host := httptest.NewServer(http.HandlerFunc(chat))
+	defer host.Close()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"agent.yaml": "apiVersion: agentic.cadre.dev/v1\nkind: Agent\nmetadata: {slug: looker}\nspec: {instructions: You look around., tools: [list]}\n",
+		"then/a.txt": "x", "now/a.txt": "x",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := built.New(t, filepath.Join(dir, "data"))
+	s.Env = []string{"OPENAI_API_KEY=" + recordedKey, "OPENAI_BASE_URL=" + host.URL + "/v1"}
+	s.Start(t)
+	s.MustRun(t, dir, "apply", "-f", "agent.yaml")
+	talk := func(folder string, more ...string) string {
+		t.Helper()
+		ids := strings.Fields(s.MustRun(t, dir, append([]string{"run", "looker", "-m", "What is here?", "-w", folder, "--detach"}, more...)...))
+		said := s.MustRun(t, dir, "attach", ids[0])
+		if len(more) > 2 { // while it is recorded the same server goes on
+			return said + s.MustRun(t, dir, append([]string{"send", ids[0], "-m", "Thanks."}, more[2:]...)...)
+		}
+		if err := s.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		s.Env = nil
+		s.Start(t)
+		return said + s.MustRun(t, dir, "send", ids[0], "-m", "Thanks.")
+	}
+	for _, said := range []string{
+		talk("then", "--model", "openai-chat:openai/gpt-test", "--record", "c.yaml"),
+		talk("now", "--model", "replay:c.yaml"),
+	} {
+		if !strings.Contains(said, "One file.") || !strings.Contains(said, "You are welcome.") {
+			t.Errorf("the session says\n%s", said)
+		}
+	}
+}
+
 // chat answers like a host of Chat Completions: a call, then what it led to. It
 // repeats the key that it was asked with, as some hosts do.
 func chat(w http.ResponseWriter, r *http.Request) {

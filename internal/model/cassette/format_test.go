@@ -2,6 +2,9 @@ package cassette
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,6 +120,33 @@ func TestWhatIsWrongHasItsPlace(t *testing.T) {
 		_, err := Parse("c.yaml", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%q: %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+// What the page shows is a cassette, and the page tells of all fields.
+func TestThePageShowsACassette(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "cassettes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(page), "```yaml\n")
+	block, _, _ = strings.Cut(block, "```")
+	c, err := Parse("cassettes.md", []byte(block))
+	if err != nil || len(c.Exchanges) != 1 {
+		t.Fatal(c, err)
+	}
+	for _, field := range []string{
+		"cassette", "model", "number", "workspace", "request", "response", "method", "path", "type", "json", "text", "base64", "status", "headers", "error",
+	} {
+		if !strings.Contains(string(page), "`"+field+"`") {
+			t.Errorf("the page does not tell of %s", field)
+		}
+	}
+	for _, word := range append(slices.Clone(telling), keptHeaders...) {
+		if !strings.Contains(string(page), "`"+word+"`") {
+			t.Errorf("the page does not tell of %s", word)
 		}
 	}
 }

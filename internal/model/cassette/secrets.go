@@ -85,8 +85,9 @@ func scrub(x *Exchange, secrets []string) {
 	}
 }
 
-// keptPath is a request's path and query without the values that authorize.
-func keptPath(address *url.URL) string {
+// Address is a request's path and query as a cassette keeps it: without the values
+// that authorize.
+func Address(address *url.URL) string {
 	query := address.Query()
 	changed := false
 	for name := range query {

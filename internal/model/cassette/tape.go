@@ -66,7 +66,7 @@ func (l listener) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	h := &heard{secrets: secrets(req.Header, req.URL), Exchange: Exchange{
 		Number: l.tape.number, Workspace: l.tape.workspace,
-		Request: Request{Method: req.Method, Path: keptPath(req.URL), Type: req.Header.Get("Content-Type"), Body: readable(sent)},
+		Request: Request{Method: req.Method, Path: Address(req.URL), Type: req.Header.Get("Content-Type"), Body: readable(sent)},
 	}}
 	l.tape.mu.Lock()
 	l.tape.all = append(l.tape.all, h)

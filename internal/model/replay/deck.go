@@ -47,7 +47,7 @@ func (d deck) RoundTrip(req *http.Request) (*http.Response, error) {
 	if canonical, ok := cassette.Canonical(body); ok {
 		body = canonical
 	}
-	x, err := d.find(where(req.Method, req.URL.RequestURI()), body)
+	x, err := d.find(where(req.Method, cassette.Address(req.URL)), body)
 	if err != nil {
 		return nil, err
 	}
