@@ -12,7 +12,6 @@ import (
 	agentv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agent/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
-	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/near"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 )
@@ -26,9 +25,10 @@ func Kind() pipeline.Kind {
 	}
 }
 
-// check refuses tools that this server does not have and model names of no
-// known form. Whether the model can be used is seen when it is.
-func check(_ context.Context, d pipeline.Deps, r *pipeline.Request) error {
+// check refuses tools that this server does not have and models that no provider or
+// host has. Whether the model can be used, since a key is set or a file is there, is
+// seen when it is.
+func check(ctx context.Context, d pipeline.Deps, r *pipeline.Request) error {
 	spec := r.Desired.(*agentv1.Agent).GetSpec()
 	for i, name := range spec.GetTools() {
 		if _, ok := d.Tools.Tool(name); !ok {
@@ -42,11 +42,21 @@ func check(_ context.Context, d pipeline.Deps, r *pipeline.Request) error {
 	if spec.GetModel() == "" {
 		return nil
 	}
-	if _, _, err := model.ParseName(spec.GetModel()); err != nil {
+	if err := unknownModel(ctx, d, spec.GetModel()); err != nil {
 		f := *fault.From(err)
 		f.Message = "spec.model: " + f.Message
 		f.Violations = []fault.Violation{{Field: "spec.model", Rule: "agent.model.name", Text: "must name a model"}}
 		return &f
+	}
+	return nil
+}
+
+// unknownModel is nil for a model that can be used, now or once something is set.
+func unknownModel(ctx context.Context, d pipeline.Deps, name string) error {
+	_, err := d.Models.Open(ctx, name)
+	switch fault.ReasonOf(err) {
+	case "MODEL_NAME_INVALID", "MODEL_PROVIDER_UNKNOWN", "MODEL_HOST_UNKNOWN":
+		return err
 	}
 	return nil
 }
