@@ -72,13 +72,19 @@ func (t *turn) dispatch(ctx context.Context, number int32) error {
 	})
 }
 
+// toolOverhead is what a provider's form adds to each tool, in tokens at most.
+const toolOverhead = 100
+
 // defaultOutputHold is the output that a request is held for when nothing bounds it.
 const defaultOutputHold = 16384
 
 // hold is an upper bound of what the request can cost: a token has at least one
 // byte, and the answer at most its limit.
 func (t *turn) hold() *messagev1.Usage {
-	n := len(t.claim.Policy.GetInstructions())
+	n := len(t.claim.Policy.GetInstructions()) + len(t.claim.Policy.GetOutputSchema())
+	for _, spec := range t.specs {
+		n += len(spec.Name) + len(spec.Description) + len(spec.Schema) + toolOverhead
+	}
 	for _, item := range t.history {
 		n += itemBytes(item)
 	}

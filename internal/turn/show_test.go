@@ -163,3 +163,29 @@ func TestEachRequestIsBookedWithItsCost(t *testing.T) {
 		t.Errorf("the ledger says %+v, %v", sums, err)
 	}
 }
+
+// What is held for a request covers the tools that go with it: their descriptions are
+// most of a short request.
+func TestTheHoldCoversTheTools(t *testing.T) {
+	t.Parallel()
+	bare, tooled := newWorld(t), newWorld(t)
+	bare.tools = map[string]tool.Tool{}
+	var held [2]int64
+	for i, w := range []*world{bare, tooled} {
+		w.play = func(_ context.Context, req model.Request) parts {
+			req.Sent()
+			return failing(&model.Error{Category: model.Malformed})
+		}
+		if err := w.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		held[i] = w.status().GetUsage().GetInputTokens()
+	}
+	var specs int
+	for _, one := range tooled.tools {
+		specs += len(one.Spec().Description) + len(one.Spec().Schema)
+	}
+	if held[0] == 0 || held[1]-held[0] < int64(specs) {
+		t.Errorf("%d tokens are held with tools and %d without: the tools have %d bytes", held[1], held[0], specs)
+	}
+}

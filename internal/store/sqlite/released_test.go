@@ -41,7 +41,7 @@ func released(t *testing.T, file string) store.Store {
 // flight goes on.
 func TestReleasedSchemasOpenAndLoseNoTurn(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{"v1.db"} {
+	for _, file := range []string{"v1.db", "v2.db"} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			s := released(t, file)
