@@ -28,6 +28,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/eventlog"
 	"github.com/cadre-dev/cadre/internal/failpoint"
+	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/id"
 	"github.com/cadre-dev/cadre/internal/identity"
 	"github.com/cadre-dev/cadre/internal/identity/operator"
@@ -70,6 +71,7 @@ type App struct {
 	lock     *config.Lock
 	store    store.Store
 	artifact artifact.Store
+	alone    bool // the engine works for this process alone
 	engine   engine.Engine
 	events   *eventlog.Log
 	runner   *runner.Runner
@@ -174,12 +176,32 @@ func (a *App) openEngine(ctx context.Context) error {
 		return fmt.Errorf("there is no engine named %q", a.opt.Engine)
 	}
 	a.opt.Engine = all[i].Name
+	var err error
+	if a.alone, err = alone(all[i], os.Getenv); err != nil {
+		return err
+	}
 	ledger, err := a.ledgerID(ctx)
 	if err != nil {
 		return err
 	}
 	a.engine, err = all[i].New(standard.EngineOptions{DataDir: a.opt.DataDir, Ledger: ledger, Env: os.Getenv, Timing: a.opt.Timing, Log: a.log})
 	return err
+}
+
+// envDispatch says how turns begin: direct, right after their input was accepted where
+// the engine works for this process alone, or engine, always by way of it.
+const envDispatch = "CADRE_DISPATCH"
+
+// alone tells whether turns may begin without asking the engine.
+func alone(d standard.EngineDriver, env func(string) string) (bool, error) {
+	switch word := env(envDispatch); word {
+	case "", "direct":
+		return d.Alone != nil && d.Alone(env), nil
+	case "engine":
+		return false, nil
+	default:
+		return false, fault.New(fault.InvalidArgument, "BAD_ENGINE_SETTING", "%s=%s is not known: write direct or engine", envDispatch, word)
+	}
 }
 
 // ledgerID tells this database from others on an engine that they share. It is
@@ -211,7 +233,7 @@ func (a *App) assemble(context.Context) error {
 		Events: a.events, Clock: failpoint.Now, SlogTurns: a.log,
 	}
 	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
-	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: a.host.End, BootEpoch: a.boot, Now: failpoint.Now, Log: a.log})
+	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: a.host.End, BootEpoch: a.boot, Direct: a.alone, Now: failpoint.Now, Log: a.log})
 	a.files = server.NewFiles(a.artifact, time.Now)
 	if err := a.dispatcher(); err != nil {
 		return err

@@ -21,7 +21,7 @@ type chatFlags struct {
 func (c *app) chatCommand() *cobra.Command {
 	var f chatFlags
 	cmd := &cobra.Command{
-		Use: "chat AGENT", Short: "Talk with an agent in the terminal", Args: cobra.MaximumNArgs(1),
+		Use: "chat AGENT", Short: "Talk with an agent in the terminal", Args: atMostAnAgent,
 		Long: `Shows a conversation and a box to write in. Text appears as it comes, tool calls
 are one line each, and a message that is sent while a turn runs is queued. /help
 lists the keys and commands. Leaving cancels no work: --session goes on with a
@@ -48,6 +48,13 @@ Needs a terminal; in scripts, use cadre run and cadre send.`,
 	cmd.Flags().StringVar(&f.org, "org", "", "organization (default: default)")
 	_ = cmd.RegisterFlagCompletionFunc("session", c.completeOne("session"))
 	return cmd
+}
+
+func atMostAnAgent(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usage("cadre chat takes one agent, and %q is more; what you have to say is typed there", args[1])
+	}
+	return nil
 }
 
 func (c *app) chat(cmd *cobra.Command, f *chatFlags, agent string) error {
@@ -78,7 +85,7 @@ func (c *app) chat(cmd *cobra.Command, f *chatFlags, agent string) error {
 	}
 	left, err := chat.Run(cmd.Context(), o, c.in, c.out, os.Environ())
 	if left.Unsent > 0 {
-		c.note("%s not sent: no server heard it", count(left.Unsent, "message"))
+		c.note("%s may not have been sent: no server answered", count(left.Unsent, "message"))
 	}
 	if left.Session != "" {
 		c.note("the session goes on; come back with: cadre chat --session %s%s", left.Session, c.dataFlag())

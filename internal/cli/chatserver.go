@@ -162,7 +162,10 @@ func home(path string) string {
 // Check says what is wrong with a file that is to be attached.
 func (s *chatServer) Check(path string) error {
 	_, err := (&extraFlags{attach: []string{home(path)}}).check()
-	return err
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "--attach "))
+	}
+	return nil
 }
 
 // Upload keeps a file on the server.

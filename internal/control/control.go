@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/engine"
-	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/id"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -35,6 +34,9 @@ type Options struct {
 	// nil when none are ever started.
 	End       func(ctx context.Context, session, execution string) error
 	BootEpoch string
+	// Direct has attempts begin right after a wake, without a way through the engine.
+	// Only for an engine that works for this process alone.
+	Direct bool
 	// DispatchEvery is how often lost nudges are looked for. Default 10 s.
 	DispatchEvery time.Duration
 	Now           func() time.Time
@@ -50,7 +52,9 @@ type Control struct {
 	silent  atomic.Bool         // the last wake did not reach the engine
 	left    []store.LiveAttempt // what a dead predecessor owned
 	running sync.WaitGroup
-	stop    context.CancelFunc
+	direct  direct
+	work    context.Context // ends with the cause engine.ErrStopping
+	stop    context.CancelCauseFunc
 }
 
 // New makes a Control; Start begins its work.
@@ -58,7 +62,7 @@ func New(o Options) *Control {
 	if o.DispatchEvery == 0 {
 		o.DispatchEvery = 10 * time.Second
 	}
-	return &Control{Options: o, wakes: make(chan store.Nudge, 4096), reached: make(chan struct{}, 1)}
+	return &Control{Options: o, wakes: make(chan store.Nudge, 4096), reached: make(chan struct{}, 1), direct: direct{busy: map[string]bool{}}}
 }
 
 var _ engine.Handlers = (*Control)(nil)
@@ -82,8 +86,8 @@ func (c *Control) Inherit(ctx context.Context) error {
 // a dead predecessor left there and nudges everything that is open. The caller must
 // hold the data folder's lock: that nobody else runs attempts is what it proves.
 func (c *Control) Start(ctx context.Context) error {
-	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c.stop = stop
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	c.work, c.stop = work, stop
 	for range nudgers {
 		c.running.Go(func() { c.nudge(work) })
 	}
@@ -92,10 +96,11 @@ func (c *Control) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the dispatching. The engine is stopped by its owner.
+// Stop ends the dispatching, and the attempts that began without the engine. The
+// engine is stopped by its owner.
 func (c *Control) Stop() {
 	if c.stop != nil {
-		c.stop()
+		c.stop(engine.ErrStopping)
 		c.running.Wait()
 	}
 }
@@ -143,16 +148,7 @@ func (c *Control) Run(ctx context.Context, a engine.Attempt) error {
 	if d := decide(work, c.BootEpoch, c.Runner.Alive, c.Now()); d.Verb != engine.Run || d.Execution != a.Execution {
 		return nil // the world moved on since the peek; the loop looks again
 	}
-	failpoint.Hit("attempt.before")
-	err = c.Runner.Run(ctx, a, work.Attempt.Attempt)
-	failpoint.Hit("attempt.after") // what follows tells the engine
-	if errors.Is(err, store.ErrNoWork) || errors.Is(err, store.ErrOwned) {
-		return nil
-	}
-	if err != nil {
-		c.Log.WarnContext(ctx, "attempt ended without an outcome", "session", a.Session, "execution", a.Execution, "attempt", a.ID, "error", err)
-	}
-	return err
+	return c.attempt(ctx, a, work.Attempt.Attempt)
 }
 
 // Interrupt settles a cancelled execution that nobody works on.

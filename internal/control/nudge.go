@@ -15,11 +15,19 @@ const nudgers = 16
 // openPage is how many open sessions are read at once.
 const openPage = 500
 
-// Wake nudges the engine about a session, without waiting for it. When the
-// engine is far behind, the nudge stays in the outbox for the dispatcher.
+// Wake has a session looked after, without waiting for it: here and now, or by the
+// engine.
 func (c *Control) Wake(session string, revision int64) {
+	if n := (store.Nudge{Session: session, Revision: revision}); !c.begin(n) {
+		c.tell(n)
+	}
+}
+
+// tell nudges the engine. When it is far behind, the nudge stays in the outbox for
+// the dispatcher.
+func (c *Control) tell(n store.Nudge) {
 	select {
-	case c.wakes <- store.Nudge{Session: session, Revision: revision}:
+	case c.wakes <- n:
 	default:
 	}
 }
@@ -84,12 +92,15 @@ func (c *Control) nudgeAll(ctx context.Context) error {
 			return err
 		}
 		for _, n := range open {
+			after = n.Session
+			if c.begin(n) {
+				continue
+			}
 			select {
 			case c.wakes <- n:
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-			after = n.Session
 		}
 		if len(open) < openPage {
 			return nil

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +42,17 @@ type process struct {
 	control *control.Control
 }
 
+// counted is an engine that counts its wakes.
+type counted struct {
+	engine.Engine
+	wakes atomic.Int64
+}
+
+func (c *counted) Wake(ctx context.Context, session string, revision int64) error {
+	c.wakes.Add(1)
+	return c.Engine.Wake(ctx, session, revision)
+}
+
 // free is a catalogue in which all is free.
 type free struct{}
 
@@ -56,6 +68,12 @@ func (p play) Ask(c context.Context, r model.Request) iter.Seq2[model.Part, erro
 
 func start(t *testing.T, dir string, m play) *process {
 	t.Helper()
+	return startWith(t, dir, m, false)
+}
+
+// startWith starts a process that begins turns by itself, or by way of its engine.
+func startWith(t *testing.T, dir string, m play, direct bool) *process {
+	t.Helper()
 	s, err := sqlite.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -63,12 +81,12 @@ func start(t *testing.T, dir string, m play) *process {
 	p := &process{t: t, store: s, events: eventlog.New(s)}
 	s.OnCommit(p.events.Publish)
 	log := slog.New(slog.DiscardHandler)
-	p.engine = memory.New(memory.Options{Log: log})
+	p.engine = &counted{Engine: memory.New(memory.Options{Log: log})}
 	boot := id.New("boot")
 	p.runner = runner.New(runner.Options{Store: s, BootEpoch: boot, Log: log, Effects: &runner.World{
 		Store: s, Models: m, Catalogue: free{}, Tools: func(string) (tool.Tool, bool) { return nil, false }, Events: p.events, Clock: time.Now, SlogTurns: log,
 	}})
-	p.control = control.New(control.Options{Store: s, Engine: p.engine, Runner: p.runner, BootEpoch: boot, Now: time.Now, Log: log, DispatchEvery: 200 * time.Millisecond})
+	p.control = control.New(control.Options{Store: s, Engine: p.engine, Runner: p.runner, BootEpoch: boot, Direct: direct, Now: time.Now, Log: log, DispatchEvery: 200 * time.Millisecond})
 	if err := p.control.Inherit(t.Context()); err != nil {
 		t.Fatal(err)
 	}

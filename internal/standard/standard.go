@@ -108,6 +108,9 @@ func Artifacts() []artifact.Registration {
 type EngineDriver struct {
 	Name string
 	New  func(o EngineOptions) (engine.Engine, error)
+	// Alone tells whether the engine works for one process alone, which may then begin
+	// what it accepts without asking it; nil for never.
+	Alone func(env func(name string) string) bool
 	// Inspect looks at what an engine that does not run keeps in the data folder and
 	// says what it is; the error says what is wrong with it.
 	Inspect func(o EngineOptions) (string, error)
@@ -134,6 +137,9 @@ func Engines() []EngineDriver {
 			return temporal.New(temporal.Options{
 				Dir: filepath.Join(o.DataDir, "engine"), Timing: o.Timing, Log: o.Log, External: external, Ledger: o.Ledger,
 			}), nil
+		}, Alone: func(env func(string) string) bool {
+			external, err := temporal.ExternalFromEnv(env)
+			return err == nil && external == nil
 		}, Inspect: func(o EngineOptions) (string, error) {
 			external, err := temporal.ExternalFromEnv(o.Env)
 			if err != nil {

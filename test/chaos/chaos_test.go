@@ -77,6 +77,12 @@ func TestStopsInsteadOfKills(t *testing.T) {
 	}
 }
 
+// dispatch is how the n-th server begins turns: by itself, or by way of its engine. What
+// one began, the other takes over.
+func dispatch(n int) []string {
+	return []string{"CADRE_DISPATCH=" + []string{"direct", "engine"}[n%2]}
+}
+
 // hunt ends the server at random instants of turns, one turn after the other.
 func hunt(t *testing.T, end func(*built.Server) error) tally {
 	t.Helper()
@@ -94,6 +100,7 @@ func hunt(t *testing.T, end func(*built.Server) error) tally {
 				t.Fatal(err)
 			}
 			done++
+			server.Env = dispatch(done)
 			server.Start(t)
 			boots = append(boots, server.Ready)
 		}

@@ -43,10 +43,10 @@ func TestKillsAtFailpoints(t *testing.T) {
 	places := sample(t, learn(t), rand.New(rand.NewPCG(seed, 5)))
 	var died atomic.Int64
 	t.Run("places", func(t *testing.T) {
-		for _, place := range places {
+		for i, place := range places {
 			t.Run(place, func(t *testing.T) {
 				t.Parallel()
-				if playHurt(t, "CADRE_FAILPOINTS="+place) {
+				if playHurt(t, append(dispatch(i), "CADRE_FAILPOINTS="+place)...) {
 					died.Add(1)
 				}
 			})
@@ -133,10 +133,10 @@ type hurt struct {
 
 // playHurt plays one turn on a server with failpoints, starts the server again
 // without them once it died, and judges what is left. It says whether it died.
-func playHurt(t *testing.T, environ string) bool {
+func playHurt(t *testing.T, environ ...string) bool {
 	t.Helper()
 	dir := t.TempDir()
-	server, err := built.Hurt(t, filepath.Join(dir, "data"), environ)
+	server, err := built.Hurt(t, filepath.Join(dir, "data"), environ...)
 	h := &hurt{server: server, folder: filepath.Join(dir, "work")}
 	if err != nil {
 		h.restart(t)

@@ -53,6 +53,7 @@ func TestKillsWithManyTurnsInFlight(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.look(t, i < 2)
+			server.Env = dispatch(i + 1)
 			server.Start(t)
 			c.taken(t)
 		}

@@ -62,6 +62,7 @@ func (x *turn) call(id, name string, change func(*call)) {
 	}
 	change(&e.tool)
 	e.rev++
+	x.thinking = false
 }
 
 // tail is the end of a text, of at most so many bytes and whole characters.

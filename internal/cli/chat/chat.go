@@ -16,6 +16,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ type Options struct {
 type Result struct {
 	// Session is the one shown last; "" when none was made.
 	Session string
-	// Unsent are messages that no server has accepted.
+	// Unsent are messages that no server is known to have accepted.
 	Unsent int
 }
 
@@ -72,8 +73,10 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer, environ []
 		tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithEnvironment(environ),
 	}, more...)
 	_, err := tea.NewProgram(m, options...).Run()
-	left := Result{Session: m.talk.session, Unsent: len(m.outbox)}
+	left := Result{Session: cmp.Or(m.talk.session, m.left), Unsent: len(m.outbox)}
 	switch {
+	case m.broken != "":
+		return left, fmt.Errorf("the interface broke down, and the work goes on without it: %s", m.broken)
 	case err == nil, errors.Is(err, tea.ErrInterrupted):
 		return left, nil
 	case errors.Is(err, tea.ErrProgramPanic):

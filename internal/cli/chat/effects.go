@@ -2,7 +2,6 @@ package chat
 
 import (
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -86,11 +85,11 @@ func (m *model) deliveredOne(d delivered) tea.Cmd {
 	if d.err != nil && m.o.Server.Lost(d.err) {
 		m.offline = true
 		m.outbox[0].Attachments = d.attachments
-		return tea.Tick(retryAfter, func(time.Time) tea.Msg { return resend{} })
+		return m.later(retryAfter, resend{})
 	}
 	m.offline = false
 	o := m.outbox[0]
-	m.outbox = m.outbox[1:]
+	m.outbox, m.warned = m.outbox[1:], false
 	if d.err != nil {
 		m.notSent(o, d.err)
 		return m.sendNext()
@@ -128,15 +127,18 @@ func (m *model) cancelled(c cancelledOne) tea.Cmd {
 	switch {
 	case c.err != nil && m.o.Server.Lost(c.err) && x != nil && x.open():
 		m.hint = "no server hears it; it is told again until one does"
-		retry := m.cancel(c.execution, c.text)
-		return tea.Tick(retryAfter, func(time.Time) tea.Msg { return again(retry) })
+		return m.later(retryAfter, again(m.cancel(c.execution, c.text)))
 	case c.err != nil:
 		delete(m.wished, c.execution)
 		m.talk.trouble("not cancelled: " + c.err.Error())
 	case !c.ended:
+		delete(m.wished, c.execution)
 		m.hint = "it was over already"
 	case c.text != "" && m.box.empty():
 		m.box = filled(c.text)
+		if x != nil && x.said.files != "" {
+			m.hint = "its files are not attached any more"
+		}
 	}
 	return nil
 }

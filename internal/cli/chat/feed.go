@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -34,7 +35,8 @@ type news struct {
 	order []bool
 	link  link
 	err   error
-	panic any
+	// broken is the panic of the goroutine that reads, with its stack; "" for none.
+	broken string
 }
 
 // feed follows one session's log: each durable event once and in order, with the
@@ -66,8 +68,7 @@ func (f *feed) stop() {
 	<-f.done
 }
 
-// take waits for news. A panic of the goroutine goes on in the caller, where the
-// terminal is looked after.
+// take waits for news; nil when there will be none any more.
 func (f *feed) take() tea.Msg {
 	select {
 	case <-f.filled:
@@ -82,9 +83,6 @@ func (f *feed) take() tea.Msg {
 	n := f.next
 	f.next = news{link: n.link}
 	f.mu.Unlock()
-	if n.panic != nil {
-		panic(n.panic)
-	}
 	n.feed = f
 	return n
 }
@@ -104,7 +102,8 @@ func (f *feed) run(ctx context.Context) {
 	defer close(f.done)
 	defer func() {
 		if p := recover(); p != nil {
-			f.put(func(n *news) { n.panic = p })
+			stack := debug.Stack()
+			f.put(func(n *news) { n.broken = fmt.Sprintf("%v\n%s", p, stack) })
 		}
 	}()
 	for {

@@ -78,15 +78,17 @@ func TestALongLogIsReadInPagesAndThenFollowed(t *testing.T) {
 func TestAStreamThatBreaksOffIsMadeAgainAndNothingIsLostOrTwice(t *testing.T) {
 	t.Parallel()
 	s := newServer()
-	s.fail["events"] = []error{errLost}
+	s.away = true
 	s.add("aex_1", words(3)...)
 	r := read(t, s)
 	r.until(func() bool { return r.link == lost })
+	s.comeBack()
 	r.until(func() bool { return r.link == live && len(r.seen) == 3 })
 	for range 3 {
-		s.cutOff()
+		s.goAway(t.Context())
 		s.add("aex_1", words(2)...)
 		r.until(func() bool { return r.link == lost })
+		s.comeBack()
 		r.until(func() bool { return r.link == live })
 	}
 	r.until(func() bool { return len(r.seen) == 9 })
@@ -104,6 +106,9 @@ func TestAGapIsFilledFromTheLog(t *testing.T) {
 	s.add("aex_1", words(4)...)
 	r.until(func() bool { return len(r.seen) == 4 })
 	r.contiguous()
+	if s.gap[2] {
+		t.Error("nothing was left out; the test sees nothing")
+	}
 }
 
 func TestARefusalEndsTheFeed(t *testing.T) {
@@ -120,20 +125,25 @@ func TestARefusalEndsTheFeed(t *testing.T) {
 	}
 }
 
-func TestAPanicOfTheFeedGoesOnWhereTheTerminalIsLookedAfter(t *testing.T) {
+func TestAPanicOfTheFeedIsHandedOver(t *testing.T) {
 	t.Parallel()
 	s := newServer()
-	s.onStream = func() { panic("broken") }
-	s.add("aex_1", words(1)...)
+	s.onStream = func() { panic("planted") }
 	r := read(t, s)
-	r.until(func() bool { return r.link == live })
-	defer func() {
-		if p := recover(); p != "broken" {
-			t.Errorf("got %v", p)
-		}
-	}()
+	s.followed(t.Context())
 	s.add("aex_1", words(1)...)
-	r.until(func() bool { return false })
+	for {
+		n, ok := r.feed.take().(news)
+		if !ok {
+			t.Fatal("the feed ended without a word")
+		}
+		if n.broken != "" {
+			if !strings.HasPrefix(n.broken, "planted\n") || !strings.Contains(n.broken, "feed_test.go") {
+				t.Errorf("got %q", n.broken)
+			}
+			return
+		}
+	}
 }
 
 func TestPreviewsComeBetweenEvents(t *testing.T) {
@@ -142,15 +152,7 @@ func TestPreviewsComeBetweenEvents(t *testing.T) {
 	s.add("aex_1", &eventv1.InputQueued{Text: "hi"}, &eventv1.TurnStarted{})
 	r := read(t, s)
 	r.until(func() bool { return r.link == live })
-	r.until(func() bool { // the stream is there
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.streams == 0 {
-			s.events = append(s.events, event(int64(len(s.events)+1), "aex_1", words(1)[0]))
-			s.wake()
-		}
-		return s.streams > 0
-	})
+	s.followed(t.Context())
 	s.add("aex_1", preview("aex_1", 1, 0, "text"))
 	r.until(func() bool {
 		x := r.talk.turns["aex_1"]

@@ -166,6 +166,7 @@ type server struct {
 	previews  []*eventv1.EphemeralDelta
 	streams   int
 	cut       int // streams up to this number break off
+	away      bool
 	gap       map[int64]bool
 	onStream  func() // called for each frame of a stream
 	cancelled func(execution string) bool
@@ -213,12 +214,41 @@ func (s *server) add(execution string, payloads ...any) {
 	s.wake()
 }
 
-// cutOff breaks the streams off that there are.
-func (s *server) cutOff() {
+// followed waits for a stream that stands.
+func (s *server) followed(ctx context.Context) { s.onceFollowed(ctx, func() {}) }
+
+// goAway breaks off the stream that there is, as soon as there is one, and answers
+// nothing any more until comeBack.
+func (s *server) goAway(ctx context.Context) {
+	s.onceFollowed(ctx, func() {
+		s.cut, s.away = s.streams, true
+		s.wake()
+	})
+}
+
+func (s *server) onceFollowed(ctx context.Context, do func()) {
+	for {
+		s.mu.Lock()
+		changed, ok := s.changed, s.streams > s.cut
+		if ok {
+			do()
+		}
+		s.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *server) comeBack() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cut = s.streams
-	s.wake()
+	s.away = false
 }
 
 func (s *server) Run(_ context.Context, agent, folder string, m Message) (string, error) {
@@ -231,7 +261,7 @@ func (s *server) Send(_ context.Context, session string, m Message) error {
 
 func (s *server) Check(path string) error {
 	if strings.Contains(path, "missing") {
-		return errors.New("--attach " + path + ": no such file")
+		return errors.New(path + ": no such file")
 	}
 	return nil
 }
@@ -257,6 +287,9 @@ func (s *server) Events(_ context.Context, _ string, after int64) ([]*eventv1.Ev
 	if all := s.fail["events"]; len(all) > 0 {
 		s.fail["events"] = all[1:]
 		return nil, false, all[0]
+	}
+	if s.away {
+		return nil, false, errLost
 	}
 	rest := s.events[after:]
 	if s.page == 0 || len(rest) <= s.page {
@@ -318,7 +351,7 @@ func (s *stream) frame() (*sessionv1.Frame, error) {
 		s.preview++
 		return &sessionv1.Frame{Frame: &sessionv1.Frame_Ephemeral{Ephemeral: s.s.previews[s.preview-1]}}, nil
 	}
-	return nil, nil //nolint:nilnil // nothing yet
+	return nil, nil // nothing yet
 }
 
 func (s *stream) Close() error { return nil }

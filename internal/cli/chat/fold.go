@@ -34,7 +34,7 @@ func (t *talk) fold(e *eventv1.Event) {
 	x.attempt(e.GetGeneration())
 	switch v := e.GetPayload().(type) {
 	case *eventv1.Event_InputQueued:
-		x.said.text = v.InputQueued.GetText() + attached(v.InputQueued.GetAttachments())
+		x.said.text, x.said.files = v.InputQueued.GetText(), attached(v.InputQueued.GetAttachments())
 		x.said.rev++
 	case *eventv1.Event_InputRemoved:
 		x.phase = removed
@@ -49,12 +49,13 @@ func (t *talk) fold(e *eventv1.Event) {
 	}
 }
 
+// attached are the names of files.
 func attached(files []*messagev1.Attachment) string {
-	var b strings.Builder
-	for _, f := range files {
-		fmt.Fprintf(&b, "\n[%s]", f.GetName())
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = "[" + f.GetName() + "]"
 	}
-	return b.String()
+	return strings.Join(names, " ")
 }
 
 // preview takes a piece of text in that is not durable yet.
@@ -187,7 +188,7 @@ func (x *turn) wait(v *eventv1.TurnWaiting) {
 	}
 	x.note(troubleEntry, "waiting for: %s%s", v.GetWaitingFor(), until)
 	if v.GetWaitingFor() == "outcome_unknown" {
-		x.note(noteEntry, "Nobody knows whether the call above took effect. Look at what it did, then let the turn go on\nwith /recover, or say how to go on instead.")
+		x.note(noteEntry, "Nobody knows whether the call above took effect. Look at what it did, then let the turn go on with /recover, or say how to go on instead.")
 	}
 }
 

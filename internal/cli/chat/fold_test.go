@@ -172,6 +172,22 @@ func TestAWaitingTurnGoesOn(t *testing.T) {
 	}
 }
 
+func TestOnlyTheLastTurnIsRecoveredWhenItFailed(t *testing.T) {
+	t.Parallel()
+	l := newLog()
+	l.begin("aex_1", "hello")
+	l.take(l.event("aex_1", &eventv1.TurnFailed{}))
+	l.take(l.event("aex_2", &eventv1.InputQueued{}))
+	l.take(l.event("aex_2", &eventv1.InputRemoved{}))
+	if x := l.stopped(); x == nil || x.id != "aex_1" {
+		t.Errorf("got %v", x)
+	}
+	l.begin("aex_3", "more")
+	if x := l.stopped(); x != nil {
+		t.Errorf("got %v", x.id)
+	}
+}
+
 func TestTheEndsUsageCounts(t *testing.T) {
 	t.Parallel()
 	l := newLog()

@@ -34,7 +34,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.interrupt()
 	case "ctrl+d":
 		if m.box.empty() {
-			return tea.Quit
+			return m.leave()
 		}
 		m.box = m.box.cut(m.box.at, min(m.box.at+1, len(m.box.cells)))
 	case "ctrl+x":
@@ -148,10 +148,7 @@ func (m *model) stopTurn() tea.Cmd {
 		m.hint = "nothing runs yet; ctrl+x takes the newest queued message back"
 	case x == nil:
 		m.hint = "nothing runs"
-	case m.wished[x.id]:
-		m.hint = "it is being cancelled"
-	default:
-		m.hint = "cancelling"
+	case !m.wished[x.id]: // what is wished for, the status line says
 		return m.cancel(x.id, "")
 	}
 	return nil
@@ -168,11 +165,21 @@ func (m *model) interrupt() tea.Cmd {
 	}
 	now := m.o.Now()
 	if !m.leaving.IsZero() && now.Sub(m.leaving) <= leaveWithin {
-		return tea.Quit
+		return m.leave()
 	}
 	m.leaving = now
 	m.hint = "Ctrl-C again leaves; no work is cancelled by that"
 	return nil
+}
+
+// leave ends the program. While a message is on its way it says so first.
+func (m *model) leave() tea.Cmd {
+	if len(m.outbox) > 0 && !m.warned {
+		m.warned = true
+		m.hint = "a message is still being sent; once more leaves without it"
+		return nil
+	}
+	return tea.Quit
 }
 
 // takeBack cancels the newest message that nobody works on yet.

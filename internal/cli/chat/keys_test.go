@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 )
 
 // keyNames are the keys that tests press, beside characters.
@@ -239,6 +240,22 @@ func TestCtrlDLeavesAnEmptyBoxOnly(t *testing.T) {
 	}
 }
 
+func TestLeavingWhileAMessageIsOnItsWayIsAskedTwice(t *testing.T) {
+	t.Parallel()
+	m, _, _ := talking(t)
+	cmd := typed(m, "hello\r")
+	if press(m, "ctrl+d") != nil || !strings.Contains(m.hint, "still being sent") {
+		t.Errorf("hint %q", m.hint)
+	}
+	if press(m, "ctrl+d") == nil {
+		t.Error("it does not leave")
+	}
+	run(m, cmd)
+	if press(m, "ctrl+d") == nil {
+		t.Error("it does not leave though the message is sent")
+	}
+}
+
 func TestAQueuedMessageIsTakenBack(t *testing.T) {
 	t.Parallel()
 	m, s, l := talking(t)
@@ -246,10 +263,10 @@ func TestAQueuedMessageIsTakenBack(t *testing.T) {
 		t.Error("the running turn is taken back")
 	}
 	l.take(l.event("aex_2", &eventv1.InputQueued{Text: "older"}))
-	l.take(l.event("aex_3", &eventv1.InputQueued{Text: "newest"}))
+	l.take(l.event("aex_3", &eventv1.InputQueued{Text: "newest", Attachments: []*messagev1.Attachment{{Name: "a.png"}}}))
 	s.cancelled = func(id string) bool { return id == "aex_3" }
 	run(m, press(m, "ctrl+x"))
-	if s.calls() != "cancel aex_3" || m.box.text() != "newest" {
+	if s.calls() != "cancel aex_3" || m.box.text() != "newest" || !strings.Contains(m.hint, "files") {
 		t.Errorf("asked %q, box %q", s.calls(), m.box.text())
 	}
 	run(m, press(m, "ctrl+x")) // the log has not said so yet
@@ -341,7 +358,7 @@ func TestANewSession(t *testing.T) {
 	if m.talk.session != "" || !strings.Contains(m.View().Content, "cadre chat --session ses_1") {
 		t.Errorf("session %q\n%s", m.talk.session, m.View().Content)
 	}
-	run(m, func() tea.Msg { return typed(m, "hi\r")().(delivered) })
+	m.Update(typed(m, "hi\r")())
 	m.stopFeed()
 	if got := s.calls(); !strings.HasPrefix(got, `run reviewer "/work" "hi"`) {
 		t.Errorf("asked %q", got)

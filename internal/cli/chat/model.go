@@ -2,6 +2,8 @@ package chat
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,7 +14,7 @@ import (
 // model is the whole interface: what is known of the conversation, what is being
 // written, and how it is shown. Bubble Tea calls it from one goroutine.
 type model struct {
-	ctx  context.Context //nolint:containedctx // commands of Bubble Tea take no argument
+	ctx  context.Context // of the commands: Bubble Tea gives them none
 	o    Options
 	talk *talk
 
@@ -29,9 +31,12 @@ type model struct {
 
 	outbox  []outgoing // what no server has accepted yet, in order
 	sending bool
+	warned  bool            // it was said that leaving loses what is in the outbox
 	offline bool            // the last message met no server
 	wished  map[string]bool // turns whose end was asked for
 
+	broken        string // a panic and its stack
+	left          string // the session that /new left
 	width, height int
 	top           int  // the first line of the transcript that is shown, when not at the end
 	scrolled      bool // the end of the transcript is not followed
@@ -79,42 +84,63 @@ func (m *model) stopFeed() {
 }
 
 // Update takes a message in.
-func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return m, m.guarded(msg) }
+
+// guarded takes a message in and turns a panic into an orderly end.
+func (m *model) guarded(msg tea.Msg) (cmd tea.Cmd) {
+	defer func() {
+		if p := recover(); p != nil {
+			cmd = m.breakDown(fmt.Sprintf("%v\n%s", p, debug.Stack()))
+		}
+	}()
+	return m.update(msg)
+}
+
+// breakDown ends the program in order after a panic, so that the terminal is as it was.
+func (m *model) breakDown(what string) tea.Cmd {
+	m.broken = what
+	return tea.Quit
+}
+
+func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 		m.paint.set(m.width, m.unfold)
 	case tea.KeyPressMsg:
-		return m, m.key(msg)
+		return m.key(msg)
 	case tea.PasteMsg:
 		m.write(msg.Content)
 	case tea.MouseWheelMsg:
 		m.wheel(msg.Button)
 	case news:
-		return m, m.hear(msg)
+		return m.hear(msg)
 	case tick:
 		m.ticking = false
-		return m, m.tick()
+		return m.tick()
 	case delivered:
-		return m, m.deliveredOne(msg)
+		return m.deliveredOne(msg)
 	case resend:
-		return m, m.sendNext()
+		return m.sendNext()
 	case again:
-		return m, tea.Cmd(msg)
+		return tea.Cmd(msg)
 	case cancelledOne:
-		return m, m.cancelled(msg)
+		return m.cancelled(msg)
 	case recovered:
 		if msg.err != nil {
 			m.talk.trouble("/recover: " + msg.err.Error())
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // hear takes in what came of the log.
 func (m *model) hear(n news) tea.Cmd {
 	if n.feed != m.feed {
 		return nil // of a session that was left
+	}
+	if n.broken != "" {
+		return m.breakDown(n.broken)
 	}
 	n.each(func(e *eventv1.Event) { m.talk.fold(e) }, func(d *eventv1.EphemeralDelta) { m.talk.preview(d) })
 	m.link = n.link
@@ -132,7 +158,22 @@ func (m *model) tick() tea.Cmd {
 		return nil
 	}
 	m.ticking = true
-	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tick{} })
+	return m.later(time.Second, tick{})
+}
+
+// later is a message after a while; none when the conversation was left meanwhile.
+func (m *model) later(d time.Duration, msg tea.Msg) tea.Cmd {
+	ctx := m.ctx
+	return func() tea.Msg {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+			return msg
+		}
+	}
 }
 
 // write puts a text into the box.

@@ -132,7 +132,7 @@ func (p *painter) entry(e *entry, mark string) []string {
 	var lines []string
 	switch e.kind {
 	case saidEntry:
-		lines = p.said(e.text, mark)
+		lines = p.said(strings.TrimSpace(e.text)+"\n"+e.files, mark)
 	case answerEntry:
 		if text := strings.Trim(clean(e.answer.text()), "\n"); strings.TrimSpace(text) != "" {
 			lines = wrap(text, p.width)
@@ -193,12 +193,7 @@ func (p *painter) call(c *call) []string {
 	case "unknown":
 		mark, style = "?", p.warn
 	}
-	duration := ""
-	if c.state == "completed" || c.state == "failed" {
-		duration = took(c.duration)
-	}
-	title := join(strings.TrimSpace(clean(c.name)+" "+oneLine(p.subject(c.arguments), 60)), oneLine(c.note, 200), duration)
-	lines := []string{style.Render(mark) + " " + fit(oneLine(title, 400), p.width-2)}
+	lines := []string{style.Render(mark) + " " + p.title(c)}
 	if p.unfold {
 		lines = append(lines, p.block(pretty(c.arguments), argumentLines)...)
 		lines = append(lines, p.block(c.result, resultLines)...)
@@ -207,6 +202,25 @@ func (p *painter) call(c *call) []string {
 		lines = append(lines, p.dim.Render(fit("  │ "+oneLine(line, 400), p.width)))
 	}
 	return lines
+}
+
+// title says what a call is about and what came of it. Where room is short, what it
+// is about is cut first.
+func (p *painter) title(c *call) string {
+	duration := ""
+	if c.state == "completed" || c.state == "failed" {
+		duration = took(c.duration)
+	}
+	width := p.width - 2
+	name, subject := oneLine(c.name, 60), oneLine(p.subject(c.arguments), 60)
+	outcome := join(fit(oneLine(c.note, 200), max(width/3, width-lipgloss.Width(name+subject+duration)-7)), duration)
+	if outcome != "" {
+		outcome = " · " + outcome
+	}
+	if subject != "" {
+		subject = " " + fit(subject, max(width-lipgloss.Width(name+outcome)-1, width/4))
+	}
+	return fit(name+subject+outcome, width)
 }
 
 // block draws the beginning of a text below a call.

@@ -21,12 +21,12 @@ const help = `/attach FILE   show a file to the model with the next message
 //text         send a text that begins with a slash
 
 enter          send; while a turn runs, the message is queued
-ctrl+j         new line (also alt+enter, and shift+enter where the terminal tells it)
+ctrl+j         new line; also alt+enter, and shift+enter in many terminals
 up, down       in the first and last line: what was said before
 esc            cancel the turn
 ctrl+x         take the newest queued message back
 ctrl+o         unfold and fold what tools were asked and answered
-pgup, pgdown   scroll (also the mouse wheel; ctrl+home, ctrl+end)
+pgup, pgdown   scroll; also the mouse wheel, ctrl+home and ctrl+end
 ctrl+c         clear the box, else cancel the turn, else twice: leave
 ctrl+d         leave, when the box is empty`
 
@@ -59,7 +59,7 @@ func (m *model) command(line string) tea.Cmd {
 	case word == "new":
 		m.begin()
 	case word == "quit" || word == "exit":
-		return tea.Quit
+		return m.leave()
 	default:
 		m.unknown(word)
 		return nil
@@ -148,6 +148,7 @@ func (m *model) begin() {
 	m.feed, m.talk, m.link = nil, newTalk(), live
 	m.talk.agent, m.talk.folder = agent, folder
 	if left != "" {
+		m.left = left
 		m.talk.say("A new session begins with the next message. The one before goes on: cadre chat --session " + left)
 	}
 }

@@ -81,6 +81,8 @@ type entry struct {
 	kind kind
 	rev  int
 	text string // of said and notes; may hold anything
+	// files are the names of what came with a message.
+	files string
 	answer
 	tool call
 }
@@ -148,12 +150,15 @@ func (t *talk) line() []*turn {
 	return slices.DeleteFunc(t.all(), func(x *turn) bool { return x.phase != queued })
 }
 
-// stopped is the newest turn that recover lets go on: one that waits or failed.
+// stopped is the turn that recover lets go on: one that waits, or the last one when
+// it failed. It is nil when there is none.
 func (t *talk) stopped() *turn {
+	last := true
 	for _, x := range slices.Backward(t.all()) {
-		if x.phase == waiting || x.phase == failed {
+		if x.phase == waiting || x.phase == failed && last {
 			return x
 		}
+		last = last && x.phase == removed
 	}
 	return nil
 }

@@ -105,8 +105,8 @@ func (m *model) status() string {
 		model = shortModel(name)
 	}
 	for _, leaveOut := range []func(){
-		func() {}, func() { model = "" }, func() { used = "" },
-		func() { agent = fit(agent, 12) }, func() { session = shortID(session) }, func() { agent = "" },
+		func() {}, func() { session = shortID(session) }, func() { model = "" }, func() { used = "" },
+		func() { agent = fit(agent, 12) }, func() { agent = "" }, func() { session = "" },
 	} {
 		leaveOut()
 		if s := join(agent, model, state, used, session); lipgloss.Width(s) <= m.width {

@@ -134,7 +134,7 @@ func TestTheEndIsFollowedOnlyFromTheEnd(t *testing.T) {
 	t.Parallel()
 	m := shown(t, 60, 12, working)
 	l := &log{talk: m.talk, next: m.talk.seq}
-	press(m, "pgup")
+	press(m, "ctrl+home")
 	before := m.View().Content
 	l.take(l.event("aex_1", &eventv1.AgentToolProgress{CallId: "c3", Text: "fresh\n"}))
 	l.take(l.event("aex_3", whole(1, "an answer\nof\nlines")))
