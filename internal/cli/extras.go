@@ -24,10 +24,10 @@ type extraFlags struct {
 }
 
 func (f *extraFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.schema, "schema", "", "JSON Schema that the answer keeps to: a file, or the JSON itself; only the answer is printed")
-	cmd.Flags().StringArrayVar(&f.attach, "attach", nil, "file to show to the model, an image or text; may be repeated")
-	cmd.Flags().StringVar(&f.download, "download", "", "folder that the turn's artifacts are written to when it ends")
-	cmd.Flags().StringVar(&f.record, "record", "", "file that the traffic with the model's provider is recorded to, without keys, for --model replay:FILE")
+	cmd.Flags().StringVar(&f.schema, "schema", "", "JSON `SCHEMA` that the answer keeps to: a file, or the JSON itself; only the answer is printed")
+	cmd.Flags().StringArrayVar(&f.attach, "attach", nil, "`FILE` to show to the model, an image or text; may be repeated")
+	cmd.Flags().StringVar(&f.download, "download", "", "`FOLDER` that the artifacts of the turn are written to when it ends")
+	cmd.Flags().StringVar(&f.record, "record", "", "`FILE` that the traffic with the provider is recorded to, without keys, for --model replay:FILE")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the final answer only; what happens goes to standard error")
 	_ = cmd.MarkFlagFilename("attach")
 	_ = cmd.MarkFlagFilename("schema", "json")

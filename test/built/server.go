@@ -63,6 +63,16 @@ func New(t testing.TB, data string) *Server {
 	return s
 }
 
+// ByEngine is Start of a server whose turns all go by way of its engine, for tests of
+// what that keeps and loses.
+func ByEngine(t testing.TB, data string) *Server {
+	t.Helper()
+	s := New(t, data)
+	s.Env = []string{"CADRE_DISPATCH=engine"}
+	s.Start(t)
+	return s
+}
+
 // Hurt runs a server that has failpoints on a data folder, with environ in Env. The
 // server may end before it is ready: that is the error. The test's end stops it.
 func Hurt(t testing.TB, data string, environ ...string) (*Server, error) {

@@ -231,7 +231,7 @@ func TestADamagedEngine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := built.Start(t, filepath.Join(t.TempDir(), "data"))
+			s := built.ByEngine(t, filepath.Join(t.TempDir(), "data"))
 			j := steady(t, s, 6)
 			if err := s.Kill(); err != nil {
 				t.Fatal(err)
@@ -268,7 +268,7 @@ func overwrite(t *testing.T, dir string, with []byte) {
 // latest after its next start.
 func TestAnEngineThatIsDeletedInMidRun(t *testing.T) {
 	t.Parallel()
-	s := built.Start(t, filepath.Join(t.TempDir(), "data"))
+	s := built.ByEngine(t, filepath.Join(t.TempDir(), "data"))
 	j := steady(t, s, 12)
 	if err := os.RemoveAll(filepath.Join(s.Data, "engine")); err != nil {
 		t.Fatal(err)

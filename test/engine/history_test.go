@@ -29,7 +29,7 @@ var marks = struct{ prompt, answer, result, path string }{"quixotry", "zephyrine
 func TestEngineHistoryHoldsIDsOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := built.Start(t, filepath.Join(dir, "data"))
+	s := built.ByEngine(t, filepath.Join(dir, "data"))
 	work := filepath.Join(dir, "work-"+marks.path)
 	put(t, filepath.Join(work, marks.path+".txt"), strings.Repeat(marks.result+" ", historyFile/len(marks.result)))
 	declare(t, s, "reader", "Read, "+marks.prompt+".", historyScript(), "read")

@@ -61,7 +61,7 @@ func TestFilesSpoiledInMidRun(t *testing.T) {
 	for name, spoil := range spoils {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := built.Start(t, filepath.Join(t.TempDir(), "data"))
+			s := built.ByEngine(t, filepath.Join(t.TempDir(), "data"))
 			declareTally(t, s, "100ms")
 			first := beginTally(t, s)
 			first.working(t)
@@ -86,7 +86,7 @@ func TestFilesSpoiledAtStart(t *testing.T) {
 	for name, spoil := range spoils {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := built.Start(t, filepath.Join(t.TempDir(), "data"))
+			s := built.ByEngine(t, filepath.Join(t.TempDir(), "data"))
 			declareTally(t, s, "100ms")
 			one, two := beginTally(t, s), beginTally(t, s)
 			one.working(t)
