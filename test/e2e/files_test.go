@@ -21,6 +21,25 @@ func upload(name, content string) string {
 	return fmt.Sprintf(`{"name":%q,"content":%q}`, name, base64.StdEncoding.EncodeToString([]byte(content)))
 }
 
+// plainly fetches an address without a token.
+func plainly(t *testing.T, url string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := (&http.Client{}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{status: res.StatusCode, header: res.Header, body: string(body)}
+}
+
 func TestAFileGoesUpAndComesDown(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -31,22 +50,12 @@ func TestAFileGoesUpAndComesDown(t *testing.T) {
 	}
 	link := call(t, s, "GET", "/v1/artifacts/"+id+":download", "").object(t)
 	address, _ := link["url"].(string)
-	res, err := http.Get(s.URL + address) // without a token
-	if err != nil {
-		t.Fatal(err)
+	if got := plainly(t, s.URL+address); got.status != http.StatusOK || got.body != "remember\n" {
+		t.Errorf("the address gives %d %q", got.status, got.body)
 	}
-	defer func() { _ = res.Body.Close() }()
-	if body, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusOK || string(body) != "remember\n" {
-		t.Errorf("the address gives %s %q", res.Status, body)
-	}
-	wrong, err := http.Get(s.URL + strings.Replace(address, "signature=", "signature=0", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = wrong.Body.Close() }()
-	body, _ := io.ReadAll(wrong.Body)
-	if reason, _, _ := (answer{status: wrong.StatusCode, body: string(body)}).failure(t).info(); wrong.StatusCode != http.StatusForbidden || reason != "ADDRESS_INVALID" {
-		t.Errorf("a wrong signature gives %s %s", wrong.Status, body)
+	wrong := plainly(t, s.URL+strings.Replace(address, "signature=", "signature=0", 1))
+	if reason, _, _ := wrong.failure(t).info(); wrong.status != http.StatusForbidden || reason != "ADDRESS_INVALID" {
+		t.Errorf("a wrong signature gives %d %s", wrong.status, wrong.body)
 	}
 
 	// The same key gives the same artifact.
