@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -64,15 +65,19 @@ type app struct {
 
 // Main runs the command line and answers the exit code.
 func Main(a Assembly, args []string, in io.Reader, out, errOut io.Writer) int {
-	c := &app{Assembly: a, in: in, out: out, err: errOut}
+	written := &checked{to: out}
+	c := &app{Assembly: a, in: in, out: written, err: errOut}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
+	root.SetOut(written)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(context.Background())
 	var code exitError
 	switch {
+	case err == nil && written.err != nil:
+		c.complain(fmt.Errorf("standard output cannot be written, and what should stand there is lost: %w", written.err))
+		return exitFailed
 	case err == nil:
 		return 0
 	case errors.As(err, &code):
@@ -83,6 +88,26 @@ func Main(a Assembly, args []string, in io.Reader, out, errOut io.Writer) int {
 	}
 	c.complain(err)
 	return exitOf(err)
+}
+
+// checked remembers that something could not be written.
+type checked struct {
+	to  io.Writer
+	mu  sync.Mutex
+	err error // the first
+}
+
+// Write writes.
+func (w *checked) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	if err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.err == nil {
+			w.err = err
+		}
+	}
+	return n, err
 }
 
 // exitError carries an exit code; its error is shown when it is not nil.

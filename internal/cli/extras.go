@@ -42,6 +42,19 @@ type extras struct {
 	record      string
 }
 
+// given refuses flags that say nothing, or that do not go together.
+func (f *extraFlags) given(cmd *cobra.Command, detach bool) error {
+	for name, value := range map[string]string{"schema": f.schema, "download": f.download, "record": f.record} {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed && value == "" {
+			return usage("--%s is empty: is a variable unset that it was to hold?", name)
+		}
+	}
+	if detach && (f.download != "" || f.quiet) {
+		return usage("--download and --quiet need the turn's end, and --detach does not wait for it; `cadre download` fetches what the turn made later")
+	}
+	return nil
+}
+
 // check reads what needs no server.
 func (f *extraFlags) check() (extras, error) {
 	var e extras

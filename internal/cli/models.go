@@ -42,6 +42,7 @@ its price is unknown then.
 		},
 	}
 	cmd.Flags().StringVar(&req.Provider, "provider", "", "only models of this provider: openai, openai-chat, anthropic, gemini")
+	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions([]string{"openai", "openai-chat", "anthropic", "gemini"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&req.UsableOnly, "usable", false, "only models that can be used now")
 	cmd.Flags().BoolVar(&wide, "wide", false, "also show where each price comes from, and what is missing")
 	c.outputFlag(cmd)

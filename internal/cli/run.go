@@ -34,6 +34,8 @@ func (f *runFlags) add(c *app, cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.detach, "detach", false, "print the ids and do not wait")
 	cmd.Flags().StringVar(&f.key, "idempotency-key", "", "a repeated call with this key makes nothing new (default: a new key)")
 	f.extraFlags.add(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("approve", cobra.FixedCompletions([]string{"auto", "deny"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions([]string{"none", "minimal", "low", "medium", "high", "max"}, cobra.ShellCompDirectiveNoFileComp))
 	c.outputFlag(cmd)
 }
 
@@ -105,6 +107,9 @@ Exit codes: 0 completed, 1 failed, 3 cancelled, 4 waiting for something named,
 			}
 			approve, err := f.approval()
 			if err != nil {
+				return err
+			}
+			if err := f.given(cmd, f.detach); err != nil {
 				return err
 			}
 			more, err := f.check()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -67,6 +68,9 @@ func (p *playing) beginRecording() error {
 	if p.record == "" {
 		return nil
 	}
+	if err := os.MkdirAll(filepath.Dir(p.record), 0o755); err != nil {
+		return err
+	}
 	return gone(os.Remove(p.recording()))
 }
 
@@ -76,7 +80,7 @@ func (p *playing) endRecording(err error) error {
 	switch {
 	case p.record == "":
 		return err
-	case err != nil || p.result.Turns < len(p.test.Turns):
+	case err != nil || p.result.Turns < len(p.test.Turns) || p.endedOtherwise():
 		return errors.Join(err, gone(os.Remove(p.recording())))
 	}
 	if err := os.Rename(p.recording(), p.record); err != nil {
@@ -84,6 +88,12 @@ func (p *playing) endRecording(err error) error {
 	}
 	p.result.Recorded = p.test.Cassette
 	return nil
+}
+
+// endedOtherwise tells whether a turn ended in another way than expected: what the
+// provider said then, such as an error, is no recording to keep.
+func (p *playing) endedOtherwise() bool {
+	return slices.ContainsFunc(p.result.Failures, func(f testFailure) bool { return f.What == "phase" || f.What == "error" || f.What == "segmentLimit" })
 }
 
 // gone takes a file that was not there for one that was removed.
@@ -96,7 +106,11 @@ func gone(err error) error {
 
 // update rewrites the texts that were expected to be equal to something else.
 func (p *playing) update() error {
-	data, err := os.ReadFile(p.file)
+	file, err := filepath.EvalSymlinks(p.file) // the file that a link leads to is the one to change
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
@@ -122,7 +136,7 @@ func (p *playing) update() error {
 	if err := errors.Join(e.Encode(docs[0]), e.Close()); err != nil {
 		return err
 	}
-	return replaceFile(p.file, out.Bytes())
+	return replaceFile(file, out.Bytes())
 }
 
 // replaceFile writes a file as a whole, or not at all.

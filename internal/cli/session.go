@@ -27,6 +27,9 @@ another turn runs, it waits for its own.`,
 			if err != nil {
 				return err
 			}
+			if err := f.given(cmd, f.detach); err != nil {
+				return err
+			}
 			more, err := f.check()
 			if err != nil {
 				return err

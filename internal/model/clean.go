@@ -41,6 +41,7 @@ func (c *cleaner) part(p Part) bool {
 		call := p.ToolCall
 		call.Id, call.Name, call.Arguments = valid(call.GetId()), valid(call.GetName()), valid(call.GetArguments())
 	case p.Done != nil:
+		p.Done.Usage = sane(p.Done.Usage)
 		p.Done.ResponseID, p.Done.FinishReason = valid(p.Done.ResponseID), cut(p.Done.FinishReason, LabelLimit)
 	}
 	return c.give(p)
@@ -74,3 +75,22 @@ func whole(s string) (text, begun string) {
 }
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// mostTokens is more than any request has.
+const mostTokens = 1_000_000_000
+
+// sane bounds what a host says that an answer used: sums must not be spoilt for good by
+// one host's slip. nil stays nil.
+func sane(u *messagev1.Usage) *messagev1.Usage {
+	if u == nil {
+		return nil
+	}
+	in, out := within(u.GetInputTokens(), mostTokens), within(u.GetOutputTokens(), mostTokens)
+	cached := within(u.GetCachedInputTokens(), in)
+	return &messagev1.Usage{
+		InputTokens: in, OutputTokens: out, CachedInputTokens: cached, CacheWriteInputTokens: within(u.GetCacheWriteInputTokens(), in-cached),
+		ReasoningTokens: within(u.GetReasoningTokens(), out), Estimated: u.GetEstimated(),
+	}
+}
+
+func within(n, most int64) int64 { return max(0, min(n, most)) }

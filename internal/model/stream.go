@@ -17,6 +17,9 @@ import (
 //   - an error becomes ctx's cause when ctx has ended, a *Error that says whether parts
 //     had come when it is one, and Malformed when it is neither;
 //   - a production that ends without Done and without an error is Malformed;
+//   - a key that Hiding named is in no error;
+//   - usage is one that can be: no figure is negative or absurd, and parts of the input are
+//     no more than all of it;
 //   - all text in parts and errors becomes valid UTF-8, also where a character was
 //     cut between two pieces of text, and a finish reason has at most LabelLimit bytes.
 //
@@ -58,8 +61,9 @@ func ended(ctx context.Context, err error, started bool) error {
 	if found := (*Error)(nil); errors.As(err, &found) {
 		e = new(*found) // the caller's own: others may hold the one that was found
 	} else if err != nil {
-		e.Message = cut(err.Error(), MessageLimit)
+		e.Message = err.Error()
 	}
+	hide(ctx, e)
 	e.Code, e.Type, e.Message = cut(e.Code, LabelLimit), cut(e.Type, LabelLimit), cut(e.Message, MessageLimit)
 	e.Started = started
 	return e

@@ -97,7 +97,7 @@ func withoutKeys(words []byte, header http.Header) []byte {
 	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"} {
 		for _, value := range header[name] {
 			if key := strings.TrimPrefix(value, "Bearer "); len(key) >= shortestKey {
-				words = bytes.ReplaceAll(words, []byte(key), []byte("[key]"))
+				words = bytes.ReplaceAll(words, []byte(key), []byte("[secret]"))
 			}
 		}
 	}

@@ -64,6 +64,8 @@ type Processes interface {
 type Models interface {
 	Open(ctx context.Context, name string) (model.Model, error)
 	Fingerprint(ctx context.Context, name string) (string, error)
+	// Names are the providers, sorted.
+	Names() []string
 }
 
 // Catalogue knows which model is used when none is named.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/model/v1/modelv1connect"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/near"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 )
 
@@ -29,6 +31,9 @@ func ModelsVerb(d pipeline.Deps, c Catalogue) pipeline.Verb {
 		Steps: []pipeline.Step{
 			pipeline.Authorize(d, "view", resourcev1.ResourceKind_agent), pipeline.Validate(d),
 			{Name: "list models", Do: func(ctx context.Context, r *pipeline.Request) error {
+				if p := r.Message.(*modelv1.ListModelsRequest).GetProvider(); p != "" && !slices.Contains(d.Models.Names(), p) {
+					return fault.New(fault.InvalidArgument, "MODEL_PROVIDER_UNKNOWN", "no model provider is called %q.%s They are: %s", p, near.Hint(p, d.Models.Names()), near.List(d.Models.Names()))
+				}
 				r.Answer = listModels(ctx, d, c, r.Message.(*modelv1.ListModelsRequest))
 				return nil
 			}},

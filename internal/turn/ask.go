@@ -45,21 +45,34 @@ func (t *turn) ask(ctx context.Context) (step, error) {
 // unanswered books a request that its provider turned down before any text at
 // nothing: what was held for it is needed only where the answer may be lost.
 func (t *turn) unanswered(ctx context.Context, number int32, err error) error {
-	var refused *model.Error
-	if !errors.As(err, &refused) || t.spoke {
+	if !t.unused(ctx, err) {
 		return err
-	}
-	switch refused.Category {
-	case model.Network, model.Malformed, model.Timeout, model.ServerError:
-		if t.sent.Load() {
-			return err // it may have worked on the answer
-		}
 	}
 	booked := t.fx.Ledger().Respond(context.WithoutCancel(ctx), t.claim.Fence, store.Response{Number: number, Usage: &messagev1.Usage{}, Now: t.fx.Now()})
 	if booked != nil {
 		return booked
 	}
 	return err
+}
+
+// unused tells whether a request that ended in an error cost nothing for sure: it was
+// turned down before any text, or never left.
+func (t *turn) unused(ctx context.Context, err error) bool {
+	if t.spoke || ctx.Err() != nil || errors.Is(err, store.ErrFenced) {
+		return false
+	}
+	if !t.sent.Load() {
+		return true
+	}
+	var refused *model.Error
+	if !errors.As(err, &refused) {
+		return false
+	}
+	switch refused.Category {
+	case model.Network, model.Malformed, model.Timeout, model.ServerError:
+		return false // it may have worked on the answer
+	}
+	return true
 }
 
 func (t *turn) dispatch(ctx context.Context, number int32) error {
@@ -114,6 +127,15 @@ type answer struct {
 	text   string
 	done   *model.Done
 	deltas *deltas
+	bytes  int // that came so far
+}
+
+// longestAnswer is more than any model answers at once: what goes on for ever fills the
+// disk.
+const longestAnswer = 16 << 20
+
+func partBytes(p model.Part) int {
+	return len(p.Text) + len(p.Reasoning.GetText()) + len(p.Reasoning.GetPrivate()) + len(p.ToolCall.GetArguments())
 }
 
 // stream reads one answer, showing and storing its text on the way.
@@ -143,6 +165,9 @@ func (t *turn) stream(ctx context.Context, number int32) (*answer, error) {
 		}
 		if a.done != nil {
 			return nil, t.broken(ctx, a, &model.Error{Category: model.Malformed, Message: "content after the end of the answer"})
+		}
+		if a.bytes += partBytes(part); a.bytes > longestAnswer {
+			return nil, t.broken(ctx, a, &model.Error{Category: model.Malformed, Message: fmt.Sprintf("the answer is longer than %d bytes", longestAnswer)})
 		}
 		t.spoke = t.spoke || part.Text != "" || part.Reasoning != nil || part.ToolCall != nil
 		a.deltas.add(part)

@@ -2,7 +2,9 @@ package turn
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
@@ -45,13 +47,30 @@ func Classify(err error) *agentexecutionv1.ExecutionError {
 		if !ok {
 			r = providerRows[model.BadRequest]
 		}
-		return &agentexecutionv1.ExecutionError{Code: r.code, Retryable: r.retryable, Message: r.message, Detail: bounded(provider.Message)}
+		return &agentexecutionv1.ExecutionError{Code: r.code, Retryable: r.retryable, Message: r.message + asksToWait(provider), Detail: bounded(provider.Message)}
 	}
 	f := fault.From(err)
 	if f.Code == fault.Internal {
 		return &agentexecutionv1.ExecutionError{Code: "internal", Message: "the turn failed inside Cadre; the server's log says more"}
 	}
 	return &agentexecutionv1.ExecutionError{Code: strings.ToLower(f.Reason), Message: f.Message, Retryable: f.Retryable}
+}
+
+// asksToWait tells how long the provider asks to wait, where it does.
+func asksToWait(e *model.Error) string {
+	if e.RetryAfter <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; it asks to wait %s", e.RetryAfter.Round(time.Second))
+}
+
+// loggable is an error without a provider's own words, which may hold content.
+func loggable(err error) string {
+	var provider *model.Error
+	if !errors.As(err, &provider) {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s, status %d, after the answer began: %t", provider.Category, provider.Status, provider.Started)
 }
 
 func bounded(s string) string {

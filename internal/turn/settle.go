@@ -41,10 +41,28 @@ func (t *turn) finish(ctx context.Context) (step, error) {
 
 // finishLimit names why the model itself stopped early; "" when it did not.
 func finishLimit(item *messagev1.Item) string {
-	if item.GetAssistant().GetFinishReason() == "length" {
+	switch reason := item.GetAssistant().GetFinishReason(); reason {
+	case "", "stop", "tool_calls":
+		return ""
+	case "length":
 		return "max_output_tokens"
+	default: // a provider's own word: nobody knows that the answer is whole
+		return "finish_reason_" + word(reason)
 	}
-	return ""
+}
+
+// word makes a short word of a provider's own: lower-case letters, digits and `_`.
+func word(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '_'
+	}, s)
+	return s[:min(len(s), 60)]
 }
 
 func replyText(item *messagev1.Item) string {
@@ -83,7 +101,7 @@ func (t *turn) settleCancelled(ctx context.Context) error {
 func (t *turn) settleFailed(ctx context.Context, err error) error {
 	failure := Classify(err)
 	t.settleFiles(ctx)
-	t.fx.Log().WarnContext(ctx, "turn failed", "execution", t.claim.Execution, "code", failure.GetCode(), "error", err)
+	t.fx.Log().WarnContext(ctx, "turn failed", "execution", t.claim.Execution, "code", failure.GetCode(), "error", loggable(err))
 	return t.settle(ctx, store.Settlement{
 		Phase: agentexecutionv1.ExecutionPhase_failed, Error: failure,
 		Events: func(sum store.Totals) []*eventv1.Event {

@@ -59,6 +59,17 @@ func authorize(d pipeline.Deps) pipeline.Step {
 	}}
 }
 
+// exists refuses what is not there: a slip of the pen would read as no usage at all.
+// What was deleted is still found by its id.
+func exists(ctx context.Context, d pipeline.Deps, q store.UsageQuery) error {
+	if q.Org != "" {
+		if _, err := pipeline.Find(ctx, d, orgKind, resource.Ref{ID: q.Org}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // build makes the query.
 func build(d pipeline.Deps) pipeline.Step {
 	return pipeline.Step{Name: "build query", Do: func(ctx context.Context, r *pipeline.Request) error {
@@ -84,7 +95,10 @@ func build(d pipeline.Deps) pipeline.Step {
 			return err
 		}
 		r.State = q
-		return existing(ctx, d, q)
+		if err := exists(ctx, d, q); err != nil {
+			return err
+		}
+		return ids(q)
 	}}
 }
 
@@ -104,9 +118,8 @@ func agentID(ctx context.Context, d pipeline.Deps, ref, org string) (string, err
 	return row.ID, err
 }
 
-// existing refuses ids that cannot be right, so that a slip of the pen does not read as
-// no usage at all.
-func existing(_ context.Context, _ pipeline.Deps, q store.UsageQuery) error {
+// ids refuses ids that cannot be right.
+func ids(q store.UsageQuery) error {
 	for what, want := range map[string]struct {
 		id   string
 		kind resource.Kind
@@ -129,6 +142,9 @@ func sum(d pipeline.Deps) pipeline.Step {
 		if err != nil {
 			return err
 		}
+		if err := known(ctx, d, q, sums.Total.Calls); err != nil {
+			return err
+		}
 		answer := &usagev1.SummarizeUsageResponse{Total: group(sums.Total), Truncated: sums.More}
 		for _, s := range sums.Groups {
 			g := group(s)
@@ -143,6 +159,23 @@ func sum(d pipeline.Deps) pipeline.Step {
 		r.Answer = answer
 		return nil
 	}}
+}
+
+// known refuses a session or an execution that is not there and that no request was ever
+// made for.
+func known(ctx context.Context, d pipeline.Deps, q store.UsageQuery, calls int64) error {
+	if calls > 0 {
+		return nil
+	}
+	for kind, one := range map[resource.Kind]string{resourcev1.ResourceKind_session: q.Session, resourcev1.ResourceKind_agent_execution: q.Execution} {
+		if one == "" {
+			continue
+		}
+		if _, err := d.Store.Get(ctx, kind, one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nameOf is an agent's slug, or its id once it is deleted.

@@ -112,12 +112,22 @@ func TestALargeFileGoesUp(t *testing.T) {
 	}
 }
 
+// dot is a PNG image of one pixel.
+const dot = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
+
 func TestAttachmentsAreChecked(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
 	agent(t, s, "attached", script(t, say))
-	image := dig(call(t, s, "POST", "/v1/artifacts", upload("dot.png", "\x89PNG\r\n\x1a\n")).object(t), "metadata", "id")
+	image := dig(call(t, s, "POST", "/v1/artifacts", upload("dot.png", dot)).object(t), "metadata", "id")
 	binary := dig(call(t, s, "POST", "/v1/artifacts", upload("prog", "\x7fELF\x00\x00")).object(t), "metadata", "id")
+	fake := dig(call(t, s, "POST", "/v1/artifacts", upload("fake.png", "hello")).object(t), "spec", "mediaType")
+	if fake != "text/plain; charset=utf-8" {
+		t.Errorf("a text with the name of an image is %v", fake)
+	}
+	if reason, _, _ := call(t, s, "POST", "/v1/artifacts", strings.Replace(upload("f.png", "hello"), "{", `{"mediaType":"image/png",`, 1)).failure(t).info(); reason != "BAD_UPLOAD" {
+		t.Errorf("a text that is said to be an image gives %s", reason)
+	}
 	large := dig(call(t, s, "POST", "/v1/artifacts", upload("long.txt", strings.Repeat("word ", 120_000))).object(t), "metadata", "id")
 	ask := func(ids ...any) answer {
 		quoted := make([]string, len(ids))

@@ -147,7 +147,7 @@ func TestAnAttachedImageReachesTheProvider(t *testing.T) {
 	defer provider.Close()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "agent.yaml"), "apiVersion: agentic.cadre.dev/v1\nkind: Agent\nmetadata: {slug: seer}\nspec:\n  instructions: Say what you see.\n  model: openai/gpt-6-sol\n")
-	write(t, filepath.Join(dir, "dot.png"), "\x89PNG\r\n\x1a\nrest of it")
+	write(t, filepath.Join(dir, "dot.png"), dot)
 	write(t, filepath.Join(dir, "notes.md"), "# Notes\n")
 	s := built.New(t, filepath.Join(dir, "data"))
 	s.Env = []string{"OPENAI_API_KEY=" + secretKey, "OPENAI_BASE_URL=" + provider.URL + "/v1"}

@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/id"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/resource"
+	"github.com/cadre-dev/cadre/internal/tool"
 )
 
 func verbs(d pipeline.Deps) []pipeline.Verb {
@@ -60,22 +62,32 @@ func takeUpload() pipeline.Step {
 
 // mediaType is what the caller says, else what the bytes show, else what the name does.
 func mediaType(in *artifactv1.CreateArtifactRequest) (string, error) {
+	image, isImage := tool.ImageOf(in.GetContent())
 	if said := in.GetMediaType(); said != "" {
 		parsed, params, err := mime.ParseMediaType(said)
 		if err != nil {
 			return "", badUpload("media_type", "artifact.media_type", "it is no media type, such as text/plain")
 		}
+		if slices.Contains(tool.ImageTypes, parsed) && image.MediaType != parsed {
+			return "", badUpload("media_type", "artifact.media_type", "the bytes are no such image")
+		}
 		return mime.FormatMediaType(parsed, params), nil
 	}
+	if isImage {
+		return image.MediaType, nil
+	}
 	seen := http.DetectContentType(in.GetContent())
-	if strings.HasPrefix(seen, "image/") || seen == "application/pdf" {
+	if seen == "application/pdf" {
 		return seen, nil
 	}
-	if named := mime.TypeByExtension(path.Ext(in.GetName())); named != "" {
+	if named := mime.TypeByExtension(path.Ext(in.GetName())); named != "" && !strings.HasPrefix(named, "image/") {
 		return named, nil
 	}
 	if utf8.Valid(in.GetContent()) && !bytes.ContainsRune(in.GetContent(), 0) {
 		return "text/plain; charset=utf-8", nil
+	}
+	if strings.HasPrefix(seen, "image/") {
+		return "application/octet-stream", nil // it begins like an image and is none
 	}
 	return seen, nil
 }

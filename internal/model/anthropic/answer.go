@@ -188,8 +188,12 @@ func (a *answer) say(p model.Part) error {
 // finishes are the neutral words of stop reasons; another one passes through.
 var finishes = map[string]string{
 	"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls",
-	"max_tokens": "length", "model_context_window_exceeded": "length",
+	"max_tokens": "length",
 }
+
+// windowFull is the stop reason of an answer that the window was too short for. It is
+// cut like one that is too long.
+const windowFull = "model_context_window_exceeded"
 
 // stopped takes the reason why the model stopped. A refusal is an error: what came
 // before it is no answer.
@@ -209,7 +213,7 @@ func (a *answer) stopped(d sdk.MessageStreamEventUnionDelta) error {
 		return nil
 	}
 	a.done.FinishReason = reason
-	return a.release(reason == "length")
+	return a.release(reason == "length" || reason == windowFull)
 }
 
 // end gives the end of the answer.

@@ -149,7 +149,7 @@ func TestStopReasons(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{
 		"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length",
-		"model_context_window_exceeded": "length", "pause_turn": "pause_turn", "zzz": "zzz",
+		"model_context_window_exceeded": "model_context_window_exceeded", "pause_turn": "pause_turn", "zzz": "zzz",
 	} {
 		base, _ := server(t, whole(modeltest.Answer{Text: []string{"a"}, Finish: reason}))
 		done, err := ask(t.Context(), open(t, base, "x"), hello())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"strings"
 	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -24,7 +23,7 @@ type claude struct {
 
 // Ask sends a request, once.
 func (m *claude) Ask(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
-	return model.Stream(ctx, func(ctx context.Context, give func(model.Part) bool) error {
+	return model.Stream(model.Hiding(ctx, m.key), func(ctx context.Context, give func(model.Part) bool) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		stream := m.messages.NewStreaming(model.OnSent(ctx, req.Sent), params(m.id, req))
@@ -33,7 +32,7 @@ func (m *claude) Ask(ctx context.Context, req model.Request) iter.Seq2[model.Par
 		var tail *time.Timer
 		for stream.Next() {
 			if err := a.take(stream.Current()); err != nil {
-				return m.explain(err)
+				return explain(err)
 			}
 			if a.over && tail == nil {
 				tail = time.AfterFunc(tailWait, cancel)
@@ -43,24 +42,15 @@ func (m *claude) Ask(ctx context.Context, req model.Request) iter.Seq2[model.Par
 		if a.over {
 			return a.end()
 		}
-		return m.explain(stream.Err())
+		return explain(stream.Err())
 	})
 }
 
-// explain makes the neutral error of what the SDK gives. The key stands in no error,
-// also when the other side repeats it. nil stays nil.
-func (m *claude) explain(err error) error {
+// explain makes the neutral error of what the SDK gives. nil stays nil.
+func explain(err error) error {
 	var said *sdk.Error
 	if errors.As(err, &said) {
-		err = model.FromEvent([]byte(said.RawJSON()))
+		return model.FromEvent([]byte(said.RawJSON()))
 	}
-	var e *model.Error
-	if !errors.As(err, &e) {
-		return err // the bytes were no stream
-	}
-	own := *e
-	for _, s := range []*string{&own.Code, &own.Type, &own.Message} {
-		*s = strings.ReplaceAll(*s, m.key, "[key]")
-	}
-	return &own
+	return err // one of the transport, or the bytes were no stream
 }

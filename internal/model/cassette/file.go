@@ -62,7 +62,11 @@ func change(path string, do func(*os.File) error) error {
 	if err != nil {
 		return unwritable(path, err)
 	}
-	err = do(f)
+	if err = f.Chmod(0o600); err == nil { // also of a file that was there
+		err = do(f)
+	} else {
+		err = unwritable(path, err)
+	}
 	if closing := f.Close(); err == nil && closing != nil {
 		err = unwritable(path, closing)
 	}

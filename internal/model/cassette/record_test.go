@@ -10,6 +10,7 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -265,5 +266,51 @@ func TestAModelWithoutTrafficCannotBeRecorded(t *testing.T) {
 	m := cassette.Record(silent{}, name, filepath.Join(t.TempDir(), "c.yaml"))
 	if _, err := say(t, m, ""); fault.From(err).Reason != "NOTHING_TO_RECORD" {
 		t.Error(err)
+	}
+}
+
+// A server may write any character of what it repeats as an escape.
+func TestAnEscapedSecretIsTakenOut(t *testing.T) {
+	t.Parallel()
+	var escaped strings.Builder
+	for i, r := range sentinel {
+		if i%2 == 0 {
+			fmt.Fprintf(&escaped, `\u%04X`, r)
+		} else {
+			escaped.WriteRune(r)
+		}
+	}
+	for _, status := range []int{200, 400} {
+		path := filepath.Join(t.TempDir(), "c.yaml")
+		m := cassette.Record(serve(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"error":{"message":"your key is %s, and \"that\" is no escape"}}`, escaped.String())
+		}), name, path)
+		_, _ = say(t, m, `{}`)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(escaped.String())) || !bytes.Contains(data, []byte("[secret], and")) || !bytes.Contains(data, []byte(`\"that\"`)) {
+			t.Errorf("status %d: the cassette holds\n%s", status, data)
+		}
+	}
+}
+
+// What a base URL has in front of the version may be somebody's token.
+func TestAPathIsKeptFromItsVersionOn(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/tok-123456/v1/chat/completions": "/v1/chat/completions", "/v1/messages": "/v1/messages", "/gw/tok/v1beta/models/m:stream?alt=sse": "/v1beta/models/m:stream?alt=sse",
+		"/tok-123456/messages": "/messages", "/": "/",
+	} {
+		u, err := url.Parse("http://host" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cassette.Address(u); got != want {
+			t.Errorf("%s is kept as %s, want %s", path, got, want)
+		}
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -67,6 +69,36 @@ func forms(s string) []string {
 	return all
 }
 
+// escaped finds a value in a JSON text that writes any of its characters as an escape,
+// as some writers do.
+func escaped(s string) *regexp.Regexp {
+	var b strings.Builder
+	for _, r := range s {
+		code := fmt.Sprintf("%04x", r)
+		var hex strings.Builder
+		for _, d := range code {
+			if d >= 'a' && d <= 'f' {
+				fmt.Fprintf(&hex, "[%c%c]", d, d-'a'+'A')
+			} else {
+				hex.WriteRune(d)
+			}
+		}
+		fmt.Fprintf(&b, `(?:\\?%s|\\u%s)`, regexp.QuoteMeta(string(r)), hex.String())
+	}
+	return regexp.MustCompile(b.String())
+}
+
+// hideEscaped takes the secrets out of a text in whatever way it escapes them.
+func hideEscaped(data []byte, secrets []string) []byte {
+	if !bytes.Contains(data, []byte(`\`)) {
+		return data
+	}
+	for _, s := range secrets {
+		data = escaped(s).ReplaceAll(data, []byte(hiddenWord))
+	}
+	return data
+}
+
 // scrub takes the secrets out of everything that an exchange keeps.
 func scrub(x *Exchange, secrets []string) {
 	texts := []*string{&x.Workspace, &x.Request.Path, &x.Request.Type, &x.Response.Error}
@@ -83,10 +115,12 @@ func scrub(x *Exchange, secrets []string) {
 			}
 		}
 	}
+	x.Request.Body, x.Response.Body = hideEscaped(x.Request.Body, secrets), hideEscaped(x.Response.Body, secrets)
 }
 
 // Address is a request's path and query as a cassette keeps it: without the values
-// that authorize.
+// that authorize, and without what a base URL has in front of the version, which may be
+// somebody's token.
 func Address(address *url.URL) string {
 	query := address.Query()
 	changed := false
@@ -100,13 +134,30 @@ func Address(address *url.URL) string {
 	if changed {
 		raw = strings.ReplaceAll(query.Encode(), url.QueryEscape(hiddenWord), hiddenWord)
 	}
+	path := fromVersion(address.EscapedPath())
 	if raw == "" {
-		return address.EscapedPath()
+		return path
 	}
-	return address.EscapedPath() + "?" + raw
+	return path + "?" + raw
+}
+
+// version is the part of an API's path that its own paths follow.
+var version = regexp.MustCompile(`^v[0-9][a-z0-9]*$`)
+
+// fromVersion drops what stands in front of the last version in a path; of a path
+// without one its last part is left.
+func fromVersion(path string) string {
+	parts := strings.Split(path, "/")
+	for i := len(parts) - 1; i > 0; i-- {
+		if version.MatchString(parts[i]) {
+			return "/" + strings.Join(parts[i:], "/")
+		}
+	}
+	return "/" + parts[len(parts)-1]
 }
 
 // holdsSecret looks once more, at what is about to be written.
 func holdsSecret(data []byte, secrets []string) bool {
-	return slices.ContainsFunc(secrets, func(s string) bool { return bytes.Contains(data, []byte(s)) })
+	return slices.ContainsFunc(secrets, func(s string) bool { return bytes.Contains(data, []byte(s)) }) ||
+		len(hideEscaped(data, secrets)) != len(data)
 }

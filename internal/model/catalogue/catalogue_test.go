@@ -16,7 +16,11 @@ var today = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
 func built(t *testing.T, own string) *catalogue.Catalogue {
 	t.Helper()
-	c, err := catalogue.New("own.json", []byte(own))
+	data := []byte(own)
+	if own == "" {
+		data = nil
+	}
+	c, err := catalogue.New("own.json", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +146,11 @@ func TestABadFileSaysWhereAndWhat(t *testing.T) {
 	t.Parallel()
 	price := func(s string) string { return `{"models":[{"name":"openai/x","prices":[` + s + `]}]}` }
 	for own, says := range map[string]string{
+		"":                                   "line 1",
+		"null":                               "no models",
+		`{"models":[{"name":"openai/g*t"}]}`: "at the end",
+		price(`{"output":1,"asOf":"2026-01-01","source":"s"}`):                                            "`input` and `output`",
+		price(`{"input":1,"output":1,"longAbove":5,"long":{"input":1},"asOf":"2026-01-01","source":"s"}`): "`input` and `output`",
 		"{":                                   "line 1",
 		"{\"models\":[\n{\"name\":\"gpt\"}]}": "must be a model's name",
 		"{\"models\":[\n{\"nme\":\"openai/x\"}\n]\n}":            `line 2: unknown field "nme". Did you mean "name"?`,

@@ -7,6 +7,10 @@ import (
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 )
 
+// mostNano bounds what one request costs, at a million dollars, so that no sum of them
+// overflows.
+const mostNano = 1e15
+
 // nanoPerToken is how many billionths of a dollar one token costs for each dollar
 // per million tokens.
 const nanoPerToken = 1000
@@ -42,10 +46,7 @@ func (r Rates) cost(u *messagev1.Usage) int64 {
 		or(r.CacheWrite, r.Input)*float64(written) +
 		r.Output*float64(u.GetOutputTokens())
 	nano := math.Round(dollarsPerMillion * nanoPerToken)
-	if nano > math.MaxInt64/2 {
-		return math.MaxInt64 / 2 // a count that no provider tells in earnest
-	}
-	return int64(nano)
+	return int64(min(nano, mostNano))
 }
 
 func or(v *float64, otherwise float64) float64 {

@@ -18,9 +18,9 @@ import (
 // higher one was meant per token or per thousand in another unit.
 const dearest = 100_000
 
-// parse reads a list. No bytes are an empty one.
+// parse reads a list. nil is an empty one.
 func parse(file string, data []byte) ([]Entry, error) {
-	if len(bytes.TrimSpace(data)) == 0 {
+	if data == nil {
 		return nil, nil
 	}
 	var list struct {
@@ -35,6 +35,12 @@ func parse(file string, data []byte) ([]Entry, error) {
 		return nil, bad(file, "something follows the list, at line %d", lineAt(data, in.InputOffset()))
 	}
 	seen := map[string]bool{}
+	if list.Models == nil {
+		return nil, bad(file, `it has no models: write {"models": […]}`)
+	}
+	if err := whole(file, data); err != nil {
+		return nil, err
+	}
 	for i, e := range list.Models {
 		if err := e.check(); err != "" {
 			return nil, bad(file, "models[%d] %q: %s", i, e.Name, err)
@@ -45,6 +51,32 @@ func parse(file string, data []byte) ([]Entry, error) {
 		seen[e.Name] = true
 	}
 	return list.Models, nil
+}
+
+// whole refuses prices that leave out what they are for: a price that is not there would
+// read as free.
+func whole(file string, data []byte) error {
+	type rates struct{ Input, Output *float64 }
+	var list struct {
+		Models []struct {
+			Name   string
+			Prices []struct {
+				Input, Output *float64
+				Long          *rates
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return bad(file, "%s", err)
+	}
+	for _, m := range list.Models {
+		for _, p := range m.Prices {
+			if p.Input == nil || p.Output == nil || p.Long != nil && (p.Long.Input == nil || p.Long.Output == nil) {
+				return bad(file, "the model %q: a price must have `input` and `output`; write 0 for what is free", m.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // unreadable says where a file is no list.
@@ -79,6 +111,9 @@ func lineAt(data []byte, offset int64) int {
 func (e Entry) check() string {
 	if _, _, err := model.ParseName(strings.TrimSuffix(e.Name, "*") + "x"); err != nil || e.Name == "" {
 		return "`name` must be a model's name, such as openai/gpt-6.1-sol, or its beginning and a `*`"
+	}
+	if strings.Contains(strings.TrimSuffix(e.Name, "*"), "*") {
+		return "a `*` stands at the end of `name` only"
 	}
 	if e.ContextWindow < 0 || e.MaxOutputTokens < 0 {
 		return "`contextWindow` and `maxOutputTokens` must not be negative"

@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/model"
@@ -25,15 +24,15 @@ type gemini struct {
 
 // Ask sends a request, once.
 func (m *gemini) Ask(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
-	return model.Stream(ctx, func(ctx context.Context, give func(model.Part) bool) error {
+	return model.Stream(model.Hiding(ctx, m.key), func(ctx context.Context, give func(model.Part) bool) error {
 		ctx, cancel := context.WithCancel(model.OnSent(ctx, req.Sent))
 		defer cancel()
 		res, err := m.send(ctx, req)
 		if err != nil {
-			return m.explain(err)
+			return err
 		}
 		defer res.Body.Close()
-		return m.explain(read(newEvents(res.Body), &answer{give: give}, cancel))
+		return read(newEvents(res.Body), &answer{give: give}, cancel)
 	})
 }
 
@@ -75,18 +74,4 @@ func read(e *events, a *answer, cancel context.CancelFunc) error {
 			defer tail.Stop()
 		}
 	}
-}
-
-// explain keeps the key out of every error, also when the other side repeats it. nil
-// stays nil.
-func (m *gemini) explain(err error) error {
-	var e *model.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	own := *e
-	for _, s := range []*string{&own.Code, &own.Type, &own.Message} {
-		*s = strings.ReplaceAll(*s, m.key, "[key]")
-	}
-	return &own
 }

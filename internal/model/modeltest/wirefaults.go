@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,7 @@ type Want struct {
 	Text     string
 	Finish   string // of a whole answer
 	NoUsage  bool   // of a whole answer
+	Says     string // words that the message has
 }
 
 // sample is the answer that faults break.
@@ -198,10 +200,38 @@ func (w Wire) events() []Fault {
 		want.Started, want.Text = true, "half "
 		all = append(all, Fault{Name: "EventAfterText/" + string(why), play: reply{pieces: add(text, f.Bytes)}, Want: want, skip: skip})
 	}
+	all = append(all, w.careless(prelude, text)...)
 	refused := Answer{Text: []string{"half "}, Finish: "content_filter", Usage: usage()}
 	return append(all, Fault{
 		Name: "RefusedFinish", play: reply{pieces: pieces(w.Answer(refused))},
 		Want: Want{Category: model.Refused, Code: "*", Started: true, Text: "half "},
+	})
+}
+
+// message finds the words of an error in what a wire sends.
+var message = regexp.MustCompile(`"message":\s*"[^"]*"`)
+
+// careless are hosts that repeat the key in an error: in the stream, also after text,
+// and in the body of a refusal with its characters written as escapes.
+func (w Wire) careless(prelude, text [][]byte) []Fault {
+	const said = "repeats the key"
+	var escaped strings.Builder
+	for _, r := range Key {
+		fmt.Fprintf(&escaped, `\u%04x`, r)
+	}
+	f, why := w.Event(ServerFail)
+	event := message.ReplaceAll(f.Bytes, []byte(`"message":"it `+said+` `+Key+`"`))
+	skip := none(!bytes.Contains(event, []byte(said)), "the wire has no such event with words")
+	want := Want{Category: model.ServerError, Code: why.Code, Type: why.Type, Says: said}
+	all := []Fault{{Name: "EventWithKey", play: reply{pieces: add(prelude, event)}, Want: want, skip: skip}}
+	want.Started, want.Text = true, "half "
+	all = append(all, Fault{Name: "EventWithKeyAfterText", play: reply{pieces: add(text, event)}, Want: want, skip: skip})
+	refusal := w.refuse(400, Plain, nil)
+	body := message.ReplaceAllLiteral(bytes.Join(refusal.pieces, nil), []byte(`"message":"it `+said+` `+escaped.String()+`"`))
+	refusal.pieces = [][]byte{body}
+	return append(all, Fault{
+		Name: "400WithEscapedKey", play: refusal, Want: Want{Category: model.BadRequest, Status: 400, Code: "*", Says: said},
+		skip: none(!bytes.Contains(body, []byte(said)), "the wire's refusals have no words"),
 	})
 }
 
@@ -244,6 +274,9 @@ func (w Want) check(t *testing.T, s said) {
 	}
 	if d := e.RetryAfter; d > w.Wait || d < w.Wait-w.Near {
 		t.Errorf("it asks to wait %s, want %s", d, w.Wait)
+	}
+	if all := e.Message + e.Code + e.Type; strings.Contains(all, Key) || !strings.Contains(e.Message, w.Says) {
+		t.Errorf("the error says %q; want %q in it and the key nowhere", head(all), w.Says)
 	}
 	if e.Message == "" || len(e.Message) > model.MessageLimit || strings.Contains(e.Message, "<") {
 		t.Errorf("the message has %d bytes: %q", len(e.Message), head(e.Message))

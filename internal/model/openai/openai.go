@@ -60,7 +60,7 @@ func (p *Provider) Open(_ context.Context, id string) (model.Model, error) {
 	if err := e.Check(baseVariable); err != nil {
 		return nil, err
 	}
-	return newModel(id, e.Options(p.client)), nil
+	return newModel(id, e.Key, e.Options(p.client)), nil
 }
 
 // Fingerprint has nothing to tell: only the provider knows what stands behind an id.

@@ -15,17 +15,17 @@ import (
 
 // asker asks one model.
 type asker struct {
-	id      string
+	id, key string
 	service responses.ResponseService
 }
 
-func newModel(id string, options []option.RequestOption) asker {
-	return asker{id: id, service: responses.NewResponseService(options...)}
+func newModel(id, key string, options []option.RequestOption) asker {
+	return asker{id: id, key: key, service: responses.NewResponseService(options...)}
 }
 
 // Ask sends a request and reads its stream.
 func (a asker) Ask(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
-	return model.Stream(ctx, func(ctx context.Context, give func(model.Part) bool) error {
+	return model.Stream(model.Hiding(ctx, a.key), func(ctx context.Context, give func(model.Part) bool) error {
 		ctx, cancel := context.WithCancel(model.OnSent(ctx, req.Sent))
 		defer cancel()
 		var options []option.RequestOption

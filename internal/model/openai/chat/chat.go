@@ -79,7 +79,7 @@ type asker struct {
 
 // Ask sends a request and reads its stream.
 func (a asker) Ask(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
-	return model.Stream(ctx, func(ctx context.Context, give func(model.Part) bool) error {
+	return model.Stream(model.Hiding(ctx, a.endpoint.Key), func(ctx context.Context, give func(model.Part) bool) error {
 		ctx, cancel := context.WithCancel(model.OnSent(ctx, req.Sent))
 		defer cancel()
 		res, err := a.post(ctx, req)

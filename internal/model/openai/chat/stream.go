@@ -13,7 +13,8 @@ import (
 )
 
 // finishWords are the hosts' words for the neutral ones; others pass through.
-var finishWords = map[string]string{"function_call": "tool_calls", "model_length": "length", "max_tokens": "length", "end_turn": "stop"}
+var finishWords = map[string]string{"function_call": "tool_calls", "model_length": "length", "max_tokens": "length", "end_turn": "stop",
+	"eos": "stop", "eos_token": "stop", "stop_sequence": "stop", "end": "stop", "complete": "stop", "completed": "stop"}
 
 // events are the chunks of a response. The SDK's own stream takes a null as error.
 type events struct {

@@ -112,7 +112,7 @@ type AgentSpec struct {
 	Instructions string `protobuf:"bytes,2,opt,name=instructions,proto3" json:"instructions,omitempty"`
 	// `<provider>/<id>` or `scripted:<file>`. A run may name another. Empty: the first default model whose key is set.
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
-	// How hard the model should think, in the provider's own words; empty leaves it to the provider.
+	// How hard the model should think; each provider has its own way to be told. Empty leaves it to the provider.
 	Effort string `protobuf:"bytes,4,opt,name=effort,proto3" json:"effort,omitempty"`
 	// Names of the tools that the model may call. Empty: none.
 	Tools         []string     `protobuf:"bytes,5,rep,name=tools,proto3" json:"tools,omitempty"`
