@@ -102,12 +102,13 @@ const (
 // are bounded, and they belong into the detail of a failure, never into a log.
 type Error struct {
 	Category   Category
-	Status     int           // HTTP status; 0 when there was none
-	Code       string        // the provider's own code, at most LabelLimit bytes
-	Type       string        // the provider's own type, at most LabelLimit bytes
-	Message    string        // the provider's own words, at most MessageLimit bytes
-	RetryAfter time.Duration // how long the provider asks to wait, in whole milliseconds; 0 when it said nothing
-	Started    bool          // parts of the answer had come before
+	Status     int              // HTTP status; 0 when there was none
+	Code       string           // the provider's own code, at most LabelLimit bytes
+	Type       string           // the provider's own type, at most LabelLimit bytes
+	Message    string           // the provider's own words, at most MessageLimit bytes
+	RetryAfter time.Duration    // how long the provider asks to wait, in whole milliseconds; 0 when it said nothing
+	Started    bool             // parts of the answer had come before
+	Usage      *messagev1.Usage // what the provider told that the request used all the same; nil when it told nothing
 }
 
 // The bounds, in bytes, of what an Error keeps of the other side's words.

@@ -65,6 +65,6 @@ func ended(ctx context.Context, err error, started bool) error {
 	}
 	hide(ctx, e)
 	e.Code, e.Type, e.Message = cut(e.Code, LabelLimit), cut(e.Type, LabelLimit), cut(e.Message, MessageLimit)
-	e.Started = started
+	e.Started, e.Usage = started, sane(e.Usage)
 	return e
 }

@@ -42,13 +42,20 @@ func (t *turn) ask(ctx context.Context) (step, error) {
 	return t.decide, nil
 }
 
-// unanswered books a request that its provider turned down before any text at
-// nothing: what was held for it is needed only where the answer may be lost.
+// unanswered books a request without a whole answer at what its provider told that it used,
+// and one that was turned down before any text at nothing: what was held for it is needed
+// only where the answer may be lost.
 func (t *turn) unanswered(ctx context.Context, number int32, err error) error {
-	if !t.unused(ctx, err) {
+	used := &messagev1.Usage{}
+	var refused *model.Error
+	switch {
+	case errors.As(err, &refused) && refused.Usage != nil:
+		used = refused.Usage
+		t.fx.Cost(t.claim.Policy.GetModel(), used)
+	case !t.unused(ctx, err):
 		return err
 	}
-	booked := t.fx.Ledger().Respond(context.WithoutCancel(ctx), t.claim.Fence, store.Response{Number: number, Usage: &messagev1.Usage{}, Now: t.fx.Now()})
+	booked := t.fx.Ledger().Respond(context.WithoutCancel(ctx), t.claim.Fence, store.Response{Number: number, Usage: used, Now: t.fx.Now()})
 	if booked != nil {
 		return booked
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/turn"
 )
@@ -71,5 +72,25 @@ func TestAFailureTellsHowLongTheProviderAsksToWait(t *testing.T) {
 	}
 	if got := turn.Classify(&model.Error{Category: model.RateLimited}); strings.Contains(got.GetMessage(), "asks") {
 		t.Errorf("without it the message is %q", got.GetMessage())
+	}
+}
+
+// What a provider tells of a refused request is booked, and not what was held for it.
+func TestARefusalIsBookedAtWhatItUsed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.play = func(_ context.Context, req model.Request) parts {
+		return func(yield func(model.Part, error) bool) {
+			req.Sent()
+			if yield(text("half"), nil) {
+				yield(model.Part{}, &model.Error{Category: model.Refused, Usage: &messagev1.Usage{InputTokens: 100, OutputTokens: 20}})
+			}
+		}
+	}
+	if err := w.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if u := w.status().GetUsage(); u.GetInputTokens() != 100 || u.GetOutputTokens() != 20 || u.GetCostNanoUsd() != 200 || u.GetEstimated() {
+		t.Errorf("it is booked as %v", u)
 	}
 }

@@ -200,7 +200,7 @@ const windowFull = "model_context_window_exceeded"
 func (a *answer) stopped(d sdk.MessageStreamEventUnionDelta) error {
 	reason := string(d.StopReason)
 	if reason == "refusal" {
-		e := &model.Error{Category: model.Refused, Code: reason, Type: string(d.StopDetails.Category), Message: d.StopDetails.Explanation}
+		e := &model.Error{Category: model.Refused, Code: reason, Type: string(d.StopDetails.Category), Message: d.StopDetails.Explanation, Usage: a.usage.neutral()}
 		if e.Message == "" {
 			e.Message = "the model refused to go on"
 		}

@@ -40,7 +40,7 @@ func (a *answer) take(data []byte) error {
 		a.done.ResponseID = c.ResponseID
 	}
 	if f := c.Feedback; f != nil && f.BlockReason != "" {
-		return refused(f.BlockReason, f.Message, "the provider blocked the request")
+		return a.refused(f.BlockReason, f.Message, "the provider blocked the request")
 	}
 	if len(c.Candidates) == 0 {
 		return nil
@@ -126,9 +126,9 @@ func (a *answer) finish(c candidate) error {
 	case reason == "" || reason == "FINISH_REASON_UNSPECIFIED":
 		return nil
 	case refusals[reason]:
-		return refused(reason, c.FinishMessage, "the provider's filter ended the answer")
+		return a.refused(reason, c.FinishMessage, "the provider's filter ended the answer")
 	case broken[reason]:
-		e := refused(reason, c.FinishMessage, "the model wrote a call that cannot be read")
+		e := a.refused(reason, c.FinishMessage, "the model wrote a call that cannot be read")
 		e.Category = model.Malformed
 		return e
 	case reason == "MAX_TOKENS":
@@ -143,11 +143,11 @@ func (a *answer) finish(c candidate) error {
 	return nil
 }
 
-func refused(reason, message, otherwise string) *model.Error {
+func (a *answer) refused(reason, message, otherwise string) *model.Error {
 	if message == "" {
 		message = otherwise
 	}
-	return &model.Error{Category: model.Refused, Code: reason, Message: message}
+	return &model.Error{Category: model.Refused, Code: reason, Message: message, Usage: a.done.Usage}
 }
 
 // end gives what the whole answer alone can say.

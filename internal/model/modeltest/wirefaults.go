@@ -35,6 +35,7 @@ type Want struct {
 	Text     string
 	Finish   string // of a whole answer
 	NoUsage  bool   // of a whole answer
+	Used     bool   // the error has the usage that the wire told
 	Says     string // words that the message has
 }
 
@@ -204,7 +205,7 @@ func (w Wire) events() []Fault {
 	refused := Answer{Text: []string{"half "}, Finish: "content_filter", Usage: usage()}
 	return append(all, Fault{
 		Name: "RefusedFinish", play: reply{pieces: pieces(w.Answer(refused))},
-		Want: Want{Category: model.Refused, Code: "*", Started: true, Text: "half "},
+		Want: Want{Category: model.Refused, Code: "*", Started: true, Text: "half ", Used: true},
 	})
 }
 
@@ -277,6 +278,9 @@ func (w Want) check(t *testing.T, s said) {
 	}
 	if all := e.Message + e.Code + e.Type; strings.Contains(all, Key) || !strings.Contains(e.Message, w.Says) {
 		t.Errorf("the error says %q; want %q in it and the key nowhere", head(all), w.Says)
+	}
+	if w.Used && (e.Usage.GetInputTokens() != usage().GetInputTokens() || e.Usage.GetOutputTokens() != usage().GetOutputTokens()) {
+		t.Errorf("the error has the usage %v, and not what the wire told", e.Usage)
 	}
 	if e.Message == "" || len(e.Message) > model.MessageLimit || strings.Contains(e.Message, "<") {
 		t.Errorf("the message has %d bytes: %q", len(e.Message), head(e.Message))

@@ -125,6 +125,10 @@ func (s said) same(t *testing.T, other said) {
 		if a.Category == model.Network || a.Status/100 == 3 { // where a redirect leads is not kept
 			x.Message, y.Message = "", ""
 		}
+		if !proto.Equal(x.Usage, y.Usage) {
+			t.Errorf("the error has the usage %v, and %v when played", x.Usage, y.Usage)
+		}
+		x.Usage, y.Usage = nil, nil
 		if x != y {
 			t.Errorf("the error is %+v, and %+v when played", x, y)
 		}

@@ -154,7 +154,7 @@ func (r *reader) end(res responses.Response) error {
 		}
 		return &model.Error{Category: model.BadRequest, Code: "failed", Message: "the response failed and says not why"}
 	case res.Status == "incomplete" && res.IncompleteDetails.Reason == "content_filter":
-		return &model.Error{Category: model.Refused, Code: "content_filter", Message: "the provider's filter ended the answer"}
+		return &model.Error{Category: model.Refused, Code: "content_filter", Message: "the provider's filter ended the answer", Usage: usage(res)}
 	case res.Status != "incomplete" && (len(r.open) > 0 || len(r.ready) > 0):
 		return &model.Error{Category: model.Malformed, Message: fmt.Sprintf("the response ended with %d items unfinished", len(r.open)+len(r.ready))}
 	}

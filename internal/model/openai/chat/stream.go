@@ -165,9 +165,9 @@ func (r *reader) end() error {
 	case r.finish == "":
 		return nil // model.Stream says that the terminal event is missing
 	case r.finish == "content_filter":
-		return &model.Error{Category: model.Refused, Code: r.finish, Message: "the provider's filter ended the answer"}
+		return &model.Error{Category: model.Refused, Code: r.finish, Message: "the provider's filter ended the answer", Usage: r.usage}
 	case r.refusal != "":
-		return &model.Error{Category: model.Refused, Code: "refusal", Message: model.Bounded(r.refusal)}
+		return &model.Error{Category: model.Refused, Code: "refusal", Message: model.Bounded(r.refusal), Usage: r.usage}
 	case r.finish == "error":
 		return &model.Error{Category: model.ServerError, Code: r.finish, Message: "the host ended the answer with an error and says not which"}
 	}
