@@ -14,6 +14,8 @@ var doors = []door{
 	{"internal/schema", "internal/near", "a wrong type is told with the one that was meant"},
 	{"internal/authz", "internal/identity", "a decision is about a caller, and identity says who that is"},
 	{"internal/tool", "internal/workspace", "a tool reads and writes through the workspace it is given"},
+	{"internal/store/sqlite", "internal/store/relational", "the contract's transactions are written once in SQL; the driver brings the database"},
+	{"internal/store/postgres", "internal/store/relational", "the contract's transactions are written once in SQL; the driver brings the database"},
 	{"internal/model/replay", "internal/model/cassette", "it plays what a cassette holds"},
 	{"internal/model/modeltest", "internal/model/cassette", "each provider's wire is recorded"},
 	{"internal/model/modeltest", "internal/model/replay", "each provider's recording is played"},

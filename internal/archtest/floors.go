@@ -48,6 +48,7 @@ var floors = map[string]int{
 	"internal/resource": vocabulary,
 	"internal/message":  vocabulary,
 	"internal/event":    vocabulary,
+	"internal/sqldb":    vocabulary, // transactions and queries over one database, whatever its driver
 
 	"internal/identity":  seams,
 	"internal/authz":     seams,

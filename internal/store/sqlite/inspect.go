@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -52,7 +53,7 @@ func Inspect(ctx context.Context, dir string) (store.Inspection, error) {
 	if err := db.QueryRowContext(ctx, "SELECT COALESCE(max(updated_at), '') FROM resources").Scan(&newest); err != nil {
 		return found, notOurs(path, err)
 	}
-	found.Newest = unstamp(newest)
+	found.Newest = sqldb.Unstamp(newest)
 	return found, nil
 }
 

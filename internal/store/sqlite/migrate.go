@@ -9,7 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/database"
+	goosedb "github.com/pressly/goose/v3/database"
 
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -19,7 +19,7 @@ var migrations embed.FS
 
 // migrate brings the schema up to date, each step in its own transaction.
 func migrate(ctx context.Context, db *sql.DB) error {
-	versions, err := database.NewStore(database.DialectSQLite3, "schema_version")
+	versions, err := goosedb.NewStore(goosedb.DialectSQLite3, "schema_version")
 	if err != nil {
 		return err
 	}

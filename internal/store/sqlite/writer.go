@@ -164,7 +164,7 @@ func (w *writer) logged(batch []*job) (events int64, changed bool) {
 		return 0, false
 	}
 	t := &txn{w: w}
-	if err := t.row("SELECT COALESCE(max(rowid), 0) FROM events").Scan(&events); err != nil {
+	if err := t.Row("SELECT COALESCE(max(rowid), 0) FROM events").Scan(&events); err != nil {
 		return 0, false
 	}
 	return events, true

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -12,13 +12,14 @@ import (
 	"github.com/cadre-dev/cadre/internal/event"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/resource"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
 // Settle ends an execution.
 func (s *Store) Settle(ctx context.Context, f store.Fence, st store.Settlement) error {
 	late := false
-	err := s.writer.do(ctx, "settle", func(t *txn) error {
+	err := s.do(ctx, "settle", f.Session, func(t *txn) error {
 		x, err := t.execution(f.Execution)
 		if err != nil {
 			return err
@@ -127,12 +128,12 @@ func (s *Store) Release(ctx context.Context, f store.Fence, reason string, now t
 // RequestCancel ends what waits and marks what runs.
 func (s *Store) RequestCancel(ctx context.Context, c store.CancelRequest) (store.CancelAnswer, error) {
 	var out store.CancelAnswer
-	err := s.writer.do(ctx, "cancel", func(t *txn) error {
+	err := s.do(ctx, "cancel", c.Session, func(t *txn) error {
 		if err := t.once(c.Once); err != nil {
 			return err
 		}
 		var ids []string
-		if err := t.rows(func(r scanner) error {
+		if err := t.Rows(func(r sqldb.Scanner) error {
 			var id string
 			err := r.Scan(&id)
 			ids = append(ids, id)
@@ -151,7 +152,7 @@ func (s *Store) RequestCancel(ctx context.Context, c store.CancelRequest) (store
 				return err
 			}
 		}
-		if err := t.row("SELECT revision FROM sessions WHERE id = ?", c.Session).Scan(&out.Revision); err != nil {
+		if err := t.Row("SELECT revision FROM sessions WHERE id = ?", c.Session).Scan(&out.Revision); err != nil {
 			return sessionMissing(err, c.Session)
 		}
 		if c.Found != nil {
@@ -188,7 +189,7 @@ func (t *txn) cancelOne(id string, c store.CancelRequest, out *store.CancelAnswe
 }
 
 func (t *txn) markCancelled(x *execution, c store.CancelRequest) error {
-	if err := t.exec("UPDATE executions SET cancelled = 1, reason = ? WHERE id = ?", c.Reason, x.id); err != nil {
+	if err := t.Exec("UPDATE executions SET cancelled = ?, reason = ? WHERE id = ?", true, c.Reason, x.id); err != nil {
 		return err
 	}
 	requested := event.New(c.Now, &eventv1.TurnCancelRequested{Reason: c.Reason, By: c.By})
@@ -239,7 +240,7 @@ func (t *txn) endCancelled(x *execution, now time.Time) error {
 
 // SettleInterrupted ends a cancelled execution that nobody works on.
 func (s *Store) SettleInterrupted(ctx context.Context, session, id string, now time.Time) error {
-	return s.writer.do(ctx, "interrupted", func(t *txn) error {
+	return s.do(ctx, "interrupted", session, func(t *txn) error {
 		x, err := t.execution(id)
 		if err != nil {
 			return err
@@ -257,7 +258,7 @@ func (s *Store) SettleInterrupted(ctx context.Context, session, id string, now t
 // LiveAttempts lists attempts that were neither settled nor released.
 func (s *Store) LiveAttempts(ctx context.Context) ([]store.LiveAttempt, error) {
 	var all []store.LiveAttempt
-	err := s.queryEach(ctx, func(r scanner) error {
+	err := s.db.Read(ctx).Rows(func(r sqldb.Scanner) error {
 		var a store.LiveAttempt
 		err := r.Scan(&a.Attempt, &a.Session, &a.Execution, &a.Generation, &a.BootEpoch, &a.Workflow, &a.Run, &a.Activity)
 		all = append(all, a)
@@ -269,7 +270,7 @@ func (s *Store) LiveAttempts(ctx context.Context) ([]store.LiveAttempt, error) {
 // DeleteSession removes a session with all that belongs to it.
 func (s *Store) DeleteSession(ctx context.Context, session string, once *store.Once) (store.Row, error) {
 	var out store.Row
-	err := s.writer.do(ctx, "delete_session", func(t *txn) error {
+	err := s.do(ctx, "delete_session", session, func(t *txn) error {
 		if err := t.once(once); err != nil {
 			return err
 		}
@@ -278,7 +279,7 @@ func (s *Store) DeleteSession(ctx context.Context, session string, once *store.O
 			return err
 		}
 		var open int
-		if err := t.row("SELECT open FROM sessions WHERE id = ?", session).Scan(&open); err != nil {
+		if err := t.Row("SELECT open FROM sessions WHERE id = ?", session).Scan(&open); err != nil {
 			return sessionMissing(err, session)
 		}
 		if open > 0 {
@@ -307,7 +308,7 @@ func (t *txn) deleteSession(session string) error {
 		"DELETE FROM timers WHERE session = ?",
 		"DELETE FROM sessions WHERE id = ?",
 	} {
-		if err := t.exec(q, session); err != nil {
+		if err := t.Exec(q, session); err != nil {
 			return err
 		}
 	}

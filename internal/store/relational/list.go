@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/resource"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -16,13 +17,13 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if err != nil {
 		return store.Page{}, err
 	}
-	b := listBuilder{kind: name, order: append(q.Order[:len(q.Order):len(q.Order)], store.Order{Column: store.Column{Name: "id"}, Desc: lastDesc(q.Order)})}
+	b := listBuilder{position: s.dialect.Position, kind: name, order: append(q.Order[:len(q.Order):len(q.Order)], store.Order{Column: store.Column{Name: "id"}, Desc: lastDesc(q.Order)})}
 	if err := b.build(q); err != nil {
 		return store.Page{}, err
 	}
 	var page store.Page
 	var keys [][]string
-	err = s.queryEach(ctx, func(r scanner) error {
+	err = s.db.Read(ctx).Rows(func(r sqldb.Scanner) error {
 		key := make([]string, len(b.order))
 		row, err := scanRow(q.Kind, withKey{r, key})
 		page.Rows, keys = append(page.Rows, row), append(keys, key)
@@ -39,7 +40,7 @@ func lastDesc(order []store.Order) bool { return len(order) > 0 && order[len(ord
 
 // withKey scans the sort values behind the row's own columns.
 type withKey struct {
-	scanner
+	sqldb.Scanner
 	key []string
 }
 
@@ -47,14 +48,15 @@ func (w withKey) Scan(dest ...any) error {
 	for i := range w.key {
 		dest = append(dest, &w.key[i])
 	}
-	return w.scanner.Scan(dest...)
+	return w.Scanner.Scan(dest...)
 }
 
 type listBuilder struct {
-	kind  string
-	order []store.Order
-	sql   strings.Builder
-	args  []any
+	position string // the function that finds a text in another
+	kind     string
+	order    []store.Order
+	sql      strings.Builder
+	args     []any
 }
 
 func (b *listBuilder) build(q store.Query) error {
@@ -104,7 +106,7 @@ func (b *listBuilder) condition(c store.Condition) error {
 	}
 	switch c.Op {
 	case store.Contains:
-		b.add(" AND instr("+expr+", ?) > 0", c.Value)
+		b.add(" AND "+b.position+"("+expr+", ?) > 0", c.Value)
 	case store.Eq, store.Ne, store.Lt, store.Le, store.Gt, store.Ge:
 		b.add(" AND "+expr+" "+string(c.Op)+" "+param(c.Column), c.Value)
 	default:
@@ -193,7 +195,7 @@ func (b *listBuilder) expr(c store.Column) (string, error) {
 
 func param(c store.Column) string {
 	if c.Name == "version" {
-		return "CAST(? AS INTEGER)"
+		return "CAST(? AS BIGINT)"
 	}
 	return "?"
 }

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -15,9 +16,9 @@ var usageKeys = map[store.UsageKey]string{
 	store.UsageByModel: "model", store.UsageByDay: "substr(at, 1, 10)",
 }
 
-const usageSums = `count(*), coalesce(sum(state = 'dispatched'), 0), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0),
-	coalesce(sum(cached_tokens), 0), coalesce(sum(reasoning_tokens), 0), coalesce(max(estimated OR state = 'dispatched'), 0), coalesce(sum(cost), 0),
-	coalesce(sum(unpriced), 0), coalesce(sum(cache_write_tokens), 0), coalesce(min(at), ''), coalesce(max(at), '')`
+const usageSums = `count(*), coalesce(sum(CASE WHEN state = 'dispatched' THEN 1 ELSE 0 END), 0), CAST(coalesce(sum(input_tokens), 0) AS BIGINT), CAST(coalesce(sum(output_tokens), 0) AS BIGINT),
+	CAST(coalesce(sum(cached_tokens), 0) AS BIGINT), CAST(coalesce(sum(reasoning_tokens), 0) AS BIGINT), coalesce(max(CASE WHEN estimated OR state = 'dispatched' THEN 1 ELSE 0 END), 0) = 1, CAST(coalesce(sum(cost), 0) AS BIGINT),
+	CAST(coalesce(sum(unpriced), 0) AS BIGINT), CAST(coalesce(sum(cache_write_tokens), 0) AS BIGINT), coalesce(min(at), ''), coalesce(max(at), '')`
 
 // Usage adds up model requests.
 func (s *Store) Usage(ctx context.Context, q store.UsageQuery) (store.UsageSums, error) {
@@ -31,7 +32,7 @@ func (s *Store) Usage(ctx context.Context, q store.UsageQuery) (store.UsageSums,
 		order = "1"
 	}
 	var sums store.UsageSums
-	err := s.queryEach(ctx, func(r scanner) error {
+	err := s.db.Read(ctx).Rows(func(r sqldb.Scanner) error {
 		sum, err := scanUsage(r, true)
 		sums.Groups = append(sums.Groups, sum)
 		return err
@@ -42,8 +43,8 @@ func (s *Store) Usage(ctx context.Context, q store.UsageQuery) (store.UsageSums,
 	if sums.More = len(sums.Groups) > q.Limit; sums.More {
 		sums.Groups = sums.Groups[:q.Limit]
 	}
-	sums.Total, err = scanUsage(s.queryRow(ctx, "SELECT "+usageSums+" FROM dispatches"+where, args...), false)
-	return sums, readFault(err)
+	sums.Total, err = scanUsage(s.db.Read(ctx).Row("SELECT "+usageSums+" FROM dispatches"+where, args...), false)
+	return sums, err
 }
 
 func usageWhere(q store.UsageQuery) (string, []any) {
@@ -59,10 +60,10 @@ func usageWhere(q store.UsageQuery) (string, []any) {
 	add("session = ?", q.Session)
 	add("execution = ?", q.Execution)
 	if !q.Since.IsZero() {
-		add("at >= ?", stamp(q.Since))
+		add("at >= ?", sqldb.Stamp(q.Since))
 	}
 	if !q.Until.IsZero() {
-		add("at < ?", stamp(q.Until))
+		add("at < ?", sqldb.Stamp(q.Until))
 	}
 	if len(all) == 0 {
 		return "", nil
@@ -70,7 +71,7 @@ func usageWhere(q store.UsageQuery) (string, []any) {
 	return " WHERE " + strings.Join(all, " AND "), args
 }
 
-func scanUsage(r scanner, keyed bool) (store.UsageSum, error) {
+func scanUsage(r sqldb.Scanner, keyed bool) (store.UsageSum, error) {
 	u := &messagev1.Usage{}
 	sum := store.UsageSum{Usage: u}
 	var first, last string
@@ -82,6 +83,6 @@ func scanUsage(r scanner, keyed bool) (store.UsageSum, error) {
 		to = append([]any{&sum.Key}, to...)
 	}
 	err := r.Scan(to...)
-	sum.First, sum.Last = unstamp(first), unstamp(last)
+	sum.First, sum.Last = sqldb.Unstamp(first), sqldb.Unstamp(last)
 	return sum, err
 }

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/event"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
 // Recover lets a waiting or a failed execution go on.
 func (s *Store) Recover(ctx context.Context, r store.RecoverRequest) (store.RecoverAnswer, error) {
 	var out store.RecoverAnswer
-	err := s.writer.do(ctx, "recover", func(t *txn) error {
+	err := s.do(ctx, "recover", r.Session, func(t *txn) error {
 		if err := t.once(r.Once); err != nil {
 			return err
 		}
@@ -38,8 +39,8 @@ func (s *Store) Recover(ctx context.Context, r store.RecoverRequest) (store.Reco
 		if out.Execution, err = t.getRow(resourcev1.ResourceKind_agent_execution, x.id); err != nil {
 			return err
 		}
-		if err := t.row("SELECT revision FROM sessions WHERE id = ?", x.session).Scan(&out.Revision); err != nil {
-			return readFault(err)
+		if err := t.Row("SELECT revision FROM sessions WHERE id = ?", x.session).Scan(&out.Revision); err != nil {
+			return err
 		}
 		if r.Found != nil {
 			if err := r.Found(out.Execution); err != nil {
@@ -54,13 +55,13 @@ func (s *Store) Recover(ctx context.Context, r store.RecoverRequest) (store.Reco
 // recoverable finds the execution that a request means and checks that it may go on.
 func (t *txn) recoverable(r store.RecoverRequest) (x *execution, waitedFor string, err error) {
 	var id string
-	err = t.row(`SELECT id, waiting_for FROM executions WHERE session = ? AND (? = '' OR id = ?)
+	err = t.Row(`SELECT id, waiting_for FROM executions WHERE session = ? AND (? = '' OR id = ?)
 		ORDER BY state = 'waiting' DESC, position DESC LIMIT 1`, r.Session, r.Execution, r.Execution).Scan(&id, &waitedFor)
-	if isNoRows(err) {
+	if noRows(err) {
 		return nil, "", store.ErrNotRecoverable.Saying("session %s has no turn to recover", r.Session)
 	}
 	if err != nil {
-		return nil, "", readFault(err)
+		return nil, "", err
 	}
 	if x, err = t.execution(id); err != nil {
 		return nil, "", err
@@ -88,7 +89,7 @@ func unknownCall(then string) func(store.PendingTool) string {
 // endWait ends what a waiting execution waits for: its timer, or the call whose
 // outcome is unknown. Calls behind that one are still to be made.
 func (t *txn) endWait(x *execution, waitedFor string) error {
-	if err := t.exec("DELETE FROM timers WHERE session = ? AND name = ?", x.session, waitedFor); err != nil {
+	if err := t.Exec("DELETE FROM timers WHERE session = ? AND name = ?", x.session, waitedFor); err != nil {
 		return err
 	}
 	if waitedFor != store.WaitOutcomeUnknown {
@@ -111,7 +112,7 @@ func (t *txn) endWait(x *execution, waitedFor string) error {
 func (t *txn) reviveFailed(x *execution) error {
 	var newest, workspace string
 	var open int
-	if err := t.row(`SELECT s.open, s.workspace, (SELECT id FROM executions WHERE session = s.id ORDER BY position DESC LIMIT 1)
+	if err := t.Row(`SELECT s.open, s.workspace, (SELECT id FROM executions WHERE session = s.id ORDER BY position DESC LIMIT 1)
 		FROM sessions s WHERE s.id = ?`, x.session).Scan(&open, &workspace, &newest); err != nil {
 		return sessionMissing(err, x.session)
 	}
@@ -121,7 +122,7 @@ func (t *txn) reviveFailed(x *execution) error {
 	if err := t.folderFree(x.session, workspace); err != nil {
 		return err
 	}
-	return t.exec("UPDATE sessions SET open = open + 1 WHERE id = ?", x.session)
+	return t.Exec("UPDATE sessions SET open = open + 1 WHERE id = ?", x.session)
 }
 
 // reopen makes an execution claimable again and says so.
@@ -130,7 +131,7 @@ func (t *txn) reopen(x *execution, waitedFor string, r store.RecoverRequest) err
 	if reason == "" {
 		reason = x.state
 	}
-	if err := t.exec("UPDATE executions SET redispatches = 0, started_at = '' WHERE id = ?", x.id); err != nil {
+	if err := t.Exec("UPDATE executions SET redispatches = 0, started_at = '' WHERE id = ?", x.id); err != nil {
 		return err
 	}
 	events := []*eventv1.Event{event.New(r.Now, &eventv1.TurnReopened{Reason: reason, By: r.By})}
@@ -156,14 +157,12 @@ func (s *Store) Disown(ctx context.Context, boot string, now time.Time) ([]store
 	if len(live) == 0 {
 		return nil, nil
 	}
-	return live, s.writer.do(ctx, "disown", func(t *txn) error {
-		for _, a := range live {
-			if err := t.disown(a, now); err != nil {
-				return err
-			}
+	for _, a := range live {
+		if err := s.do(ctx, "disown", a.Session, func(t *txn) error { return t.disown(a, now) }); err != nil {
+			return nil, err
 		}
-		return nil
-	})
+	}
+	return live, nil
 }
 
 func (t *txn) disown(a store.LiveAttempt, now time.Time) error {
@@ -187,7 +186,7 @@ func (t *txn) disown(a store.LiveAttempt, now time.Time) error {
 
 // requeue gives an execution to the next claim: nobody owns it until then.
 func (t *txn) requeue(x *execution) error {
-	if err := t.exec("UPDATE executions SET state = 'queued', waiting_for = '' WHERE id = ?", x.id); err != nil {
+	if err := t.Exec("UPDATE executions SET state = 'queued', waiting_for = '' WHERE id = ?", x.id); err != nil {
 		return err
 	}
 	return t.executionStatus(x, func(st *agentexecutionv1.AgentExecutionStatus) {
@@ -198,15 +197,15 @@ func (t *txn) requeue(x *execution) error {
 
 // consumeTimers takes the timers that are due and lets go on what waits for them.
 func (s *Store) consumeTimers(ctx context.Context, session string, now time.Time) error {
-	return s.writer.do(ctx, "consume_timers", func(t *txn) error {
+	return s.do(ctx, "consume_timers", session, func(t *txn) error {
 		var due []string
-		if err := t.rows(func(r scanner) error {
+		if err := t.Rows(func(r sqldb.Scanner) error {
 			var id string
 			err := r.Scan(&id)
 			due = append(due, id)
 			return err
 		}, `SELECT x.id FROM executions x JOIN timers m ON m.session = x.session AND m.name = x.waiting_for
-			WHERE x.session = ? AND x.state = 'waiting' AND m.due_at <= ?`, session, stamp(now)); err != nil {
+			WHERE x.session = ? AND x.state = 'waiting' AND m.due_at <= ?`, session, sqldb.Stamp(now)); err != nil {
 			return err
 		}
 		for _, id := range due {
@@ -221,7 +220,7 @@ func (s *Store) consumeTimers(ctx context.Context, session string, now time.Time
 				return err
 			}
 		}
-		return t.exec("DELETE FROM timers WHERE session = ? AND due_at <= ?", session, stamp(now))
+		return t.Exec("DELETE FROM timers WHERE session = ? AND due_at <= ?", session, sqldb.Stamp(now))
 	})
 }
 
@@ -230,7 +229,12 @@ func (t *txn) folderFree(session, workspace string) error {
 	if workspace == "" {
 		return nil
 	}
-	return t.rows(func(r scanner) error {
+	if t.dialect.Lock != "" { // two sessions that begin at once see one another
+		if err := t.Exec(t.dialect.Lock, "workspaces"); err != nil {
+			return err
+		}
+	}
+	return t.Rows(func(r sqldb.Scanner) error {
 		var other, folder string
 		if err := r.Scan(&other, &folder); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/resource"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
@@ -36,36 +37,36 @@ func (t *txn) appendEvents(f store.Fence, association eventv1.Association, event
 		if err != nil {
 			return fault.From(err)
 		}
-		if err := t.exec("INSERT INTO events (session, seq, root, tree_seq, depth, type, data) VALUES (?,?,?,?,?,?,?)",
+		if err := t.Exec("INSERT INTO events (session, seq, root, tree_seq, depth, type, data) VALUES (?,?,?,?,?,?,?)",
 			f.Session, e.Seq, root, e.TreeSeq, depth, e.Type, data); err != nil {
 			return err
 		}
 	}
-	t.events = append(t.events, events...)
+	t.Emit(events)
 	return nil
 }
 
 // number reserves n places in the log of a session and in the log of its tree,
 // and answers the places before them. The root is its own tree's counter.
 func (t *txn) number(session string, n int) (root string, depth int32, seq, treeSeq int64, err error) {
-	err = t.row(`UPDATE sessions SET last_seq = last_seq + ?1, tree_seq = tree_seq + (CASE WHEN root = id THEN ?1 ELSE 0 END)
-		WHERE id = ?2 RETURNING root, depth, last_seq, tree_seq`, n, session).Scan(&root, &depth, &seq, &treeSeq)
+	err = t.Row(`UPDATE sessions SET last_seq = last_seq + ?, tree_seq = tree_seq + (CASE WHEN root = id THEN CAST(? AS BIGINT) ELSE 0 END)
+		WHERE id = ? RETURNING root, depth, last_seq, tree_seq`, n, n, session).Scan(&root, &depth, &seq, &treeSeq)
 	if err != nil {
 		return "", 0, 0, 0, sessionMissing(err, session)
 	}
 	if root != session {
-		if err := t.row("UPDATE sessions SET tree_seq = tree_seq + ? WHERE id = ? RETURNING tree_seq", n, root).Scan(&treeSeq); err != nil {
-			return "", 0, 0, 0, writeFault(err)
+		if err := t.Row("UPDATE sessions SET tree_seq = tree_seq + ? WHERE id = ? RETURNING tree_seq", n, root).Scan(&treeSeq); err != nil {
+			return "", 0, 0, 0, err
 		}
 	}
 	return root, depth, seq - int64(n), treeSeq - int64(n), nil
 }
 
 func sessionMissing(err error, id string) error {
-	if isNoRows(err) {
+	if noRows(err) {
 		return resource.NotFound(resourcev1.ResourceKind_session, id)
 	}
-	return readFault(err)
+	return err
 }
 
 // Events reads a part of a log in order.
@@ -86,7 +87,7 @@ func (s *Store) Events(ctx context.Context, q store.EventQuery) ([]*eventv1.Even
 	args = append(args, q.Limit)
 
 	events := make([]*eventv1.Event, 0, min(q.Limit, 256))
-	err := s.queryEach(ctx, func(r scanner) error {
+	err := s.db.Read(ctx).Rows(func(r sqldb.Scanner) error {
 		var data []byte
 		if err := r.Scan(&data); err != nil {
 			return err
@@ -119,7 +120,7 @@ func appendTypes(sql *strings.Builder, args []any, types []string) []any {
 // Session reads a session's ledger row.
 func (s *Store) Session(ctx context.Context, id string) (store.SessionState, error) {
 	st := store.SessionState{ID: id}
-	err := s.queryRow(ctx, `SELECT s.org, s.root, s.depth, s.revision, s.last_seq, r.tree_seq, s.active, s.open, s.workspace
+	err := s.db.Read(ctx).Row(`SELECT s.org, s.root, s.depth, s.revision, s.last_seq, r.tree_seq, s.active, s.open, s.workspace
 		FROM sessions s JOIN sessions r ON r.id = s.root WHERE s.id = ?`, id).
 		Scan(&st.Org, &st.Root, &st.Depth, &st.Revision, &st.LastSeq, &st.TreeSeq, &st.Active, &st.Open, &st.Workspace)
 	if err != nil {
@@ -139,12 +140,12 @@ func (s *Store) Open(ctx context.Context, after string, limit int) ([]store.Nudg
 func (s *Store) Stale(ctx context.Context, before, now time.Time, limit int) ([]store.Nudge, error) {
 	return s.nudges(ctx, `SELECT id, revision FROM sessions WHERE id IN (
 			SELECT session FROM outbox WHERE created_at < ? UNION SELECT session FROM timers WHERE due_at <= ?
-		) ORDER BY id LIMIT ?`, stamp(before), stamp(now), limit)
+		) ORDER BY id LIMIT ?`, sqldb.Stamp(before), sqldb.Stamp(now), limit)
 }
 
 func (s *Store) nudges(ctx context.Context, q string, args ...any) ([]store.Nudge, error) {
 	var all []store.Nudge
-	err := s.queryEach(ctx, func(r scanner) error {
+	err := s.db.Read(ctx).Rows(func(r sqldb.Scanner) error {
 		var n store.Nudge
 		err := r.Scan(&n.Session, &n.Revision)
 		all = append(all, n)
@@ -163,9 +164,9 @@ func (s *Store) SetEngineID(ctx context.Context, id string) error {
 
 // SetTimer sets, moves or removes a timer.
 func (s *Store) SetTimer(ctx context.Context, session, name string, due time.Time) error {
-	return s.writer.do(ctx, "timer", func(t *txn) error {
+	return s.do(ctx, "timer", session, func(t *txn) error {
 		if due.IsZero() {
-			return t.exec("DELETE FROM timers WHERE session = ? AND name = ?", session, name)
+			return t.Exec("DELETE FROM timers WHERE session = ? AND name = ?", session, name)
 		}
 		if err := t.setTimer(session, name, due); err != nil {
 			return err
@@ -175,6 +176,6 @@ func (s *Store) SetTimer(ctx context.Context, session, name string, due time.Tim
 }
 
 func (t *txn) setTimer(session, name string, due time.Time) error {
-	return t.exec(`INSERT INTO timers (session, name, due_at) VALUES (?,?,?)
-		ON CONFLICT (session, name) DO UPDATE SET due_at = excluded.due_at`, session, name, stamp(due))
+	return t.Exec(`INSERT INTO timers (session, name, due_at) VALUES (?,?,?)
+		ON CONFLICT (session, name) DO UPDATE SET due_at = excluded.due_at`, session, name, sqldb.Stamp(due))
 }

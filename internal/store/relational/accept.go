@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
 // CreateSession stores a session without an input.
 func (s *Store) CreateSession(ctx context.Context, n store.NewSession, once *store.Once) error {
-	return s.writer.do(ctx, "create_session", func(t *txn) error {
+	return s.do(ctx, "create_session", n.Row.ID, func(t *txn) error {
 		if err := t.once(once); err != nil {
 			return err
 		}
@@ -30,7 +31,7 @@ func (t *txn) insertSession(n store.NewSession) error {
 	if err := t.insertRow(n.Row); err != nil {
 		return err
 	}
-	if err := t.exec("INSERT INTO sessions (id, org, root, depth, workspace, reject) VALUES (?,?,?,?,?,?)",
+	if err := t.Exec("INSERT INTO sessions (id, org, root, depth, workspace, reject) VALUES (?,?,?,?,?,?)",
 		n.Row.ID, n.Row.Org, n.Root, n.Depth, n.Workspace, n.Reject); err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func (t *txn) insertSession(n store.NewSession) error {
 
 // Accept makes an input durable with all that belongs to it.
 func (s *Store) Accept(ctx context.Context, a store.Accept) (revision int64, err error) {
-	err = s.writer.do(ctx, "accept", func(t *txn) error {
+	err = s.do(ctx, "accept", target(a), func(t *txn) error {
 		if err := t.once(a.Once); err != nil {
 			return err
 		}
@@ -55,12 +56,20 @@ func (s *Store) Accept(ctx context.Context, a store.Accept) (revision int64, err
 		if err := t.enqueue(a); err != nil {
 			return err
 		}
-		if err := t.row("SELECT revision FROM sessions WHERE id = ?", a.Session).Scan(&revision); err != nil {
-			return readFault(err)
+		if err := t.Row("SELECT revision FROM sessions WHERE id = ?", a.Session).Scan(&revision); err != nil {
+			return err
 		}
 		return t.keep(a.Once)
 	})
 	return revision, err
+}
+
+// target is the session that an input goes to.
+func target(a store.Accept) string {
+	if a.New != nil {
+		return a.New.Row.ID
+	}
+	return a.Session
 }
 
 // admitInput checks the session's policy and that nobody else works in its folder.
@@ -68,7 +77,7 @@ func (t *txn) admitInput(a store.Accept) error {
 	var workspace, active string
 	var reject bool
 	var open int
-	if err := t.row("SELECT workspace, reject, active, open FROM sessions WHERE id = ?", a.Session).Scan(&workspace, &reject, &active, &open); err != nil {
+	if err := t.Row("SELECT workspace, reject, active, open FROM sessions WHERE id = ?", a.Session).Scan(&workspace, &reject, &active, &open); err != nil {
 		return sessionMissing(err, a.Session)
 	}
 	if open > 0 {
@@ -80,6 +89,9 @@ func (t *txn) admitInput(a store.Accept) error {
 			return fault.New(fault.FailedPrecondition, "SESSION_BUSY",
 				"session %s works on %s and its input policy refuses inputs meanwhile; wait, or cancel it", a.Session, active).With("session", a.Session).With("execution", active)
 		}
+	}
+	if open > 0 {
+		return nil // the session holds its folder already
 	}
 	return t.folderFree(a.Session, workspace)
 }
@@ -93,10 +105,10 @@ func (t *txn) enqueue(a store.Accept) error {
 		return err
 	}
 	var position, open int64
-	if err := t.row("UPDATE sessions SET positions = positions + 1, open = open + 1 WHERE id = ? RETURNING positions, open", a.Session).Scan(&position, &open); err != nil {
-		return writeFault(err)
+	if err := t.Row("UPDATE sessions SET positions = positions + 1, open = open + 1 WHERE id = ? RETURNING positions, open", a.Session).Scan(&position, &open); err != nil {
+		return err
 	}
-	if err := t.exec("INSERT INTO executions (id, session, position, state, input_id, input) VALUES (?,?,?,'queued',?,?)",
+	if err := t.Exec("INSERT INTO executions (id, session, position, state, input_id, input) VALUES (?,?,?,'queued',?,?)",
 		a.Execution.ID, a.Session, position, a.Input.ID, input); err != nil {
 		return err
 	}
@@ -114,11 +126,11 @@ func (t *txn) enqueue(a store.Accept) error {
 // wake raises the revision and opens the outbox row.
 func (t *txn) wake(session string, now time.Time) error {
 	var revision int64
-	if err := t.row("UPDATE sessions SET revision = revision + 1 WHERE id = ? RETURNING revision", session).Scan(&revision); err != nil {
+	if err := t.Row("UPDATE sessions SET revision = revision + 1 WHERE id = ? RETURNING revision", session).Scan(&revision); err != nil {
 		return sessionMissing(err, session)
 	}
-	return t.exec(`INSERT INTO outbox (session, revision, created_at) VALUES (?,?,?)
-		ON CONFLICT (session) DO UPDATE SET revision = excluded.revision`, session, revision, stamp(now))
+	return t.Exec(`INSERT INTO outbox (session, revision, created_at) VALUES (?,?,?)
+		ON CONFLICT (session) DO UPDATE SET revision = excluded.revision`, session, revision, sqldb.Stamp(now))
 }
 
 // errSame says that a change would change nothing.
@@ -153,12 +165,12 @@ func (t *txn) sessionPhase(session string, phase sessionv1.SessionPhase, active,
 // outcome: the next input is that word.
 func (t *txn) closeUnknown(session string, now time.Time) (bool, error) {
 	var id string
-	err := t.row("SELECT id FROM executions WHERE session = ? AND state = 'waiting' AND waiting_for = ?", session, store.WaitOutcomeUnknown).Scan(&id)
-	if isNoRows(err) {
+	err := t.Row("SELECT id FROM executions WHERE session = ? AND state = 'waiting' AND waiting_for = ?", session, store.WaitOutcomeUnknown).Scan(&id)
+	if noRows(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, readFault(err)
+		return false, err
 	}
 	x, err := t.execution(id)
 	if err != nil {

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cadre-dev/cadre/internal/resource"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -13,7 +14,7 @@ const rowColumns = "id, org, slug, name, visibility, version, created_at, update
 
 // Create stores a new row.
 func (s *Store) Create(ctx context.Context, row store.Row, once *store.Once) error {
-	return s.writer.do(ctx, "create", func(t *txn) error {
+	return s.do(ctx, "create", "", func(t *txn) error {
 		if err := t.once(once); err != nil {
 			return err
 		}
@@ -26,7 +27,7 @@ func (s *Store) Create(ctx context.Context, row store.Row, once *store.Once) err
 
 // Save stores a row, replacing one with the same kind and id.
 func (s *Store) Save(ctx context.Context, row store.Row) error {
-	return s.writer.do(ctx, "save", func(t *txn) error {
+	return s.do(ctx, "save", "", func(t *txn) error {
 		_, err := t.getRow(row.Kind, row.ID)
 		switch {
 		case err == nil:
@@ -44,7 +45,7 @@ func (s *Store) Get(ctx context.Context, kind resource.Kind, id string) (store.R
 	if err != nil {
 		return store.Row{}, err
 	}
-	row, err := scanRow(kind, s.queryRow(ctx, "SELECT "+rowColumns+" FROM resources WHERE kind = ? AND id = ?", name, id))
+	row, err := scanRow(kind, s.db.Read(ctx).Row("SELECT "+rowColumns+" FROM resources WHERE kind = ? AND id = ?", name, id))
 	return row, s.missing(err, kind, id)
 }
 
@@ -54,22 +55,22 @@ func (s *Store) Lookup(ctx context.Context, kind resource.Kind, org, slug string
 	if err != nil {
 		return store.Row{}, err
 	}
-	row, err := scanRow(kind, s.queryRow(ctx,
+	row, err := scanRow(kind, s.db.Read(ctx).Row(
 		"SELECT "+rowColumns+" FROM resources WHERE kind = ? AND org = ? AND slug = ? AND slug <> ''", name, org, slug))
 	return row, s.missing(err, kind, resource.Ref{Org: org, Slug: slug}.String())
 }
 
 func (s *Store) missing(err error, kind resource.Kind, ref string) error {
-	if isNoRows(err) {
+	if noRows(err) {
 		return resource.NotFound(kind, ref)
 	}
-	return readFault(err)
+	return err
 }
 
 // Update changes a row atomically.
 func (s *Store) Update(ctx context.Context, kind resource.Kind, id string, once *store.Once, change func(store.Row) (store.Row, error)) (store.Row, error) {
 	var out store.Row
-	err := s.writer.do(ctx, "update", func(t *txn) error {
+	err := s.do(ctx, "update", "", func(t *txn) error {
 		if err := t.once(once); err != nil {
 			return err
 		}
@@ -85,7 +86,7 @@ func (s *Store) Update(ctx context.Context, kind resource.Kind, id string, once 
 // Delete removes a row and answers it.
 func (s *Store) Delete(ctx context.Context, kind resource.Kind, id string, once *store.Once, check func(store.Row) error) (store.Row, error) {
 	var out store.Row
-	err := s.writer.do(ctx, "delete", func(t *txn) error {
+	err := s.do(ctx, "delete", "", func(t *txn) error {
 		if err := t.once(once); err != nil {
 			return err
 		}
@@ -113,7 +114,7 @@ func (s *Store) Slugs(ctx context.Context, kind resource.Kind, org, after string
 		return nil, err
 	}
 	var all []string
-	err = s.queryEach(ctx, func(r scanner) error {
+	err = s.db.Read(ctx).Rows(func(r sqldb.Scanner) error {
 		var slug string
 		if err := r.Scan(&slug); err != nil {
 			return err
@@ -124,12 +125,12 @@ func (s *Store) Slugs(ctx context.Context, kind resource.Kind, org, after string
 	return all, err
 }
 
-func scanRow(kind resource.Kind, r scanner) (store.Row, error) {
+func scanRow(kind resource.Kind, r sqldb.Scanner) (store.Row, error) {
 	row := store.Row{Kind: kind}
 	var created, updated string
 	err := r.Scan(&row.ID, &row.Org, &row.Slug, &row.Name, &row.Visibility, &row.Version, &created, &updated,
 		&row.Index[0], &row.Index[1], &row.Index[2], &row.Index[3], &row.Data)
-	row.CreatedAt, row.UpdatedAt = unstamp(created), unstamp(updated)
+	row.CreatedAt, row.UpdatedAt = sqldb.Unstamp(created), sqldb.Unstamp(updated)
 	return row, err
 }
 
@@ -138,8 +139,8 @@ func (t *txn) getRow(kind resource.Kind, id string) (store.Row, error) {
 	if err != nil {
 		return store.Row{}, err
 	}
-	row, err := scanRow(kind, t.row("SELECT "+rowColumns+" FROM resources WHERE kind = ? AND id = ?", name, id))
-	if isNoRows(err) {
+	row, err := scanRow(kind, t.Row("SELECT "+rowColumns+" FROM resources WHERE kind = ? AND id = ?"+t.dialect.ForUpdate, name, id))
+	if noRows(err) {
 		return row, resource.NotFound(kind, id)
 	}
 	return row, err
@@ -163,8 +164,8 @@ func (t *txn) insertRow(r store.Row) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.affect("INSERT INTO resources (kind, "+rowColumns+") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
-		name, r.ID, r.Org, r.Slug, r.Name, r.Visibility, r.Version, stamp(r.CreatedAt), stamp(r.UpdatedAt),
+	n, err := t.Affect("INSERT INTO resources (kind, "+rowColumns+") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+		name, r.ID, r.Org, r.Slug, r.Name, r.Visibility, r.Version, sqldb.Stamp(r.CreatedAt), sqldb.Stamp(r.UpdatedAt),
 		r.Index[0], r.Index[1], r.Index[2], r.Index[3], r.Data)
 	if err != nil {
 		return err
@@ -184,28 +185,44 @@ func (t *txn) updateRow(r store.Row, labels bool) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.affect(`UPDATE OR IGNORE resources SET org=?, slug=?, name=?, visibility=?, version=?, created_at=?, updated_at=?,
+	if err := t.slugFree(name, r); err != nil {
+		return err
+	}
+	err = t.Exec(`UPDATE resources SET org=?, slug=?, name=?, visibility=?, version=?, created_at=?, updated_at=?,
 		i1=?, i2=?, i3=?, i4=?, data=? WHERE kind=? AND id=?`,
-		r.Org, r.Slug, r.Name, r.Visibility, r.Version, stamp(r.CreatedAt), stamp(r.UpdatedAt),
+		r.Org, r.Slug, r.Name, r.Visibility, r.Version, sqldb.Stamp(r.CreatedAt), sqldb.Stamp(r.UpdatedAt),
 		r.Index[0], r.Index[1], r.Index[2], r.Index[3], r.Data, name, r.ID)
 	if err != nil {
 		return err
 	}
-	if n == 0 {
-		return resource.Exists(r.Kind, resource.Ref{Org: r.Org, Slug: r.Slug}.String())
-	}
 	if !labels {
 		return nil
 	}
-	if err := t.exec("DELETE FROM resource_labels WHERE kind = ? AND id = ?", name, r.ID); err != nil {
+	if err := t.Exec("DELETE FROM resource_labels WHERE kind = ? AND id = ?", name, r.ID); err != nil {
 		return err
 	}
 	return t.insertLabels(name, r)
 }
 
+// slugFree refuses a slug that another row of the kind has.
+func (t *txn) slugFree(kind string, r store.Row) error {
+	if r.Slug == "" {
+		return nil
+	}
+	var other string
+	err := t.Row("SELECT id FROM resources WHERE kind = ? AND org = ? AND slug = ? AND slug <> '' AND id <> ?", kind, r.Org, r.Slug, r.ID).Scan(&other)
+	switch {
+	case noRows(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	return resource.Exists(r.Kind, resource.Ref{Org: r.Org, Slug: r.Slug}.String())
+}
+
 func (t *txn) insertLabels(kind string, r store.Row) error {
 	for _, key := range slices.Sorted(maps.Keys(r.Labels)) {
-		if err := t.exec("INSERT INTO resource_labels (kind, id, key, value) VALUES (?,?,?,?)", kind, r.ID, key, r.Labels[key]); err != nil {
+		if err := t.Exec("INSERT INTO resource_labels (kind, id, key, value) VALUES (?,?,?,?)", kind, r.ID, key, r.Labels[key]); err != nil {
 			return err
 		}
 	}
@@ -217,8 +234,8 @@ func (t *txn) deleteRow(kind resource.Kind, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.exec("DELETE FROM resource_labels WHERE kind = ? AND id = ?", name, id); err != nil {
+	if err := t.Exec("DELETE FROM resource_labels WHERE kind = ? AND id = ?", name, id); err != nil {
 		return err
 	}
-	return t.exec("DELETE FROM resources WHERE kind = ? AND id = ?", name, id)
+	return t.Exec("DELETE FROM resources WHERE kind = ? AND id = ?", name, id)
 }

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -13,7 +14,7 @@ import (
 // gets store.ErrFenced, and its events stay as evidence.
 func (s *Store) fenced(ctx context.Context, name string, f store.Fence, events []*eventv1.Event, fn func(*txn, *execution) error) error {
 	late := false
-	err := s.writer.do(ctx, name, func(t *txn) error {
+	err := s.do(ctx, name, f.Session, func(t *txn) error {
 		x, err := t.owned(f, events)
 		if err != nil {
 			return err
@@ -41,13 +42,13 @@ func (s *Store) Append(ctx context.Context, f store.Fence, events []*eventv1.Eve
 func (s *Store) Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) error {
 	return s.fenced(ctx, "dispatch", f, d.Events, func(t *txn, x *execution) error {
 		var agent string
-		if err := t.row("SELECT i3 FROM resources WHERE kind = 'agent_execution' AND id = ?", x.id).Scan(&agent); err != nil {
-			return readFault(err)
+		if err := t.Row("SELECT i3 FROM resources WHERE kind = 'agent_execution' AND id = ?", x.id).Scan(&agent); err != nil {
+			return err
 		}
-		n, err := t.affect(`INSERT INTO dispatches (execution, number, session, org, agent, model, state, input_tokens, output_tokens, cost, unpriced, at)
+		n, err := t.Affect(`INSERT INTO dispatches (execution, number, session, org, agent, model, state, input_tokens, output_tokens, cost, unpriced, at)
 			VALUES (?,?,?,?,?,?,'dispatched',?,?,?,?,?) ON CONFLICT DO NOTHING`,
 			x.id, d.Number, x.session, x.org, agent, d.Model, d.Hold.GetInputTokens(), d.Hold.GetOutputTokens(),
-			d.Hold.GetCostNanoUsd(), d.Hold.GetUnpricedCalls(), stamp(d.Now))
+			d.Hold.GetCostNanoUsd(), d.Hold.GetUnpricedCalls(), sqldb.Stamp(d.Now))
 		if err != nil {
 			return err
 		}
@@ -62,11 +63,11 @@ func (s *Store) Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) e
 func (s *Store) Respond(ctx context.Context, f store.Fence, r store.Response) error {
 	return s.fenced(ctx, "respond", f, r.Events, func(t *txn, x *execution) error {
 		u := r.Usage
-		n, err := t.affect(`UPDATE dispatches SET state = 'settled', input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?,
+		n, err := t.Affect(`UPDATE dispatches SET state = 'settled', input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?,
 			estimated = ?, cost = ?, unpriced = ?, cache_write_tokens = ?, response_id = ?, at = ? WHERE execution = ? AND number = ? AND state = 'dispatched'`,
 			u.GetInputTokens(), u.GetOutputTokens(), u.GetCachedInputTokens(), u.GetReasoningTokens(), u.GetEstimated(),
 			u.GetCostNanoUsd(), u.GetUnpricedCalls(), u.GetCacheWriteInputTokens(),
-			r.Item.GetAssistant().GetResponseId(), stamp(r.Now), x.id, r.Number)
+			r.Item.GetAssistant().GetResponseId(), sqldb.Stamp(r.Now), x.id, r.Number)
 		if err != nil {
 			return err
 		}
@@ -102,7 +103,7 @@ func (t *txn) requestTools(x *execution, r store.Response) error {
 			return fault.From(err)
 		}
 		x.toolCalls++
-		if err := t.exec("INSERT INTO tool_calls (execution, call_id, number, position, state, call) VALUES (?,?,?,?,'requested',?)",
+		if err := t.Exec("INSERT INTO tool_calls (execution, call_id, number, position, state, call) VALUES (?,?,?,?,'requested',?)",
 			x.id, call.GetId(), r.Number, i, data); err != nil {
 			return err
 		}
@@ -150,7 +151,7 @@ func (s *Store) FinishTools(ctx context.Context, f store.Fence, results []store.
 				return err
 			}
 		}
-		if err := t.exec("UPDATE executions SET redispatches = 0 WHERE id = ?", x.id); err != nil {
+		if err := t.Exec("UPDATE executions SET redispatches = 0 WHERE id = ?", x.id); err != nil {
 			return err
 		}
 		return t.appendEvents(f, eventv1.Association_current, events)
@@ -158,7 +159,7 @@ func (s *Store) FinishTools(ctx context.Context, f store.Fence, results []store.
 }
 
 func (t *txn) toolState(q, callID string, args ...any) error {
-	n, err := t.affect(q, args...)
+	n, err := t.Affect(q, args...)
 	if err == nil && n == 0 {
 		err = fault.New(fault.Internal, "TOOL_CALL_CLOSED", "tool call %s is unknown or has an outcome already", callID)
 	}
@@ -168,7 +169,7 @@ func (t *txn) toolState(q, callID string, args ...any) error {
 // AddItem appends an item that Cadre itself adds.
 func (s *Store) AddItem(ctx context.Context, f store.Fence, item *messagev1.Item, handOff bool) error {
 	return s.fenced(ctx, "item", f, nil, func(t *txn, x *execution) error {
-		if err := t.exec("UPDATE executions SET handed_off = max(handed_off, ?) WHERE id = ?", handOff, x.id); err != nil {
+		if err := t.Exec("UPDATE executions SET handed_off = (handed_off OR ?) WHERE id = ?", handOff, x.id); err != nil {
 			return err
 		}
 		return t.addItem(x, item)
@@ -198,8 +199,8 @@ func (t *txn) appendItem(x *execution, data []byte) error {
 		data = []byte{} // what was stored as no bytes is read as nil
 	}
 	var position int64
-	if err := t.row("UPDATE sessions SET history_len = history_len + 1 WHERE id = ? RETURNING history_len", x.session).Scan(&position); err != nil {
-		return writeFault(err)
+	if err := t.Row("UPDATE sessions SET history_len = history_len + 1 WHERE id = ? RETURNING history_len", x.session).Scan(&position); err != nil {
+		return err
 	}
-	return t.exec("INSERT INTO history (session, position, execution, item) VALUES (?,?,?,?)", x.session, position, x.id, data)
+	return t.Exec("INSERT INTO history (session, position, execution, item) VALUES (?,?,?,?)", x.session, position, x.id, data)
 }

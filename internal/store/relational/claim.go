@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -29,8 +30,8 @@ func (s *Store) Peek(ctx context.Context, session string, now time.Time) (store.
 		return work, err
 	}
 	// Nothing to claim: this peek consumed the wake-up, unless a newer one came.
-	err = s.writer.do(ctx, "peek", func(t *txn) error {
-		return t.exec("DELETE FROM outbox WHERE session = ? AND revision <= ?", session, work.Revision)
+	err = s.do(ctx, "peek", session, func(t *txn) error {
+		return t.Exec("DELETE FROM outbox WHERE session = ? AND revision <= ?", session, work.Revision)
 	})
 	return work, err
 }
@@ -39,28 +40,28 @@ func (s *Store) peek(ctx context.Context, session string, now time.Time) (store.
 	var w store.Work
 	var outbox bool
 	var due string
-	err := s.queryRow(ctx, `SELECT revision, EXISTS (SELECT 1 FROM outbox WHERE session = s.id),
+	err := s.db.Read(ctx).Row(`SELECT revision, EXISTS (SELECT 1 FROM outbox WHERE session = s.id),
 		COALESCE((SELECT min(due_at) FROM timers WHERE session = s.id), '') FROM sessions s WHERE id = ?`, session).Scan(&w.Revision, &outbox, &due)
-	if isNoRows(err) {
+	if noRows(err) {
 		return w, false, nil // a deleted session has nothing to do
 	}
 	if err != nil {
-		return w, false, readFault(err)
+		return w, false, err
 	}
-	w.Due = unstamp(due)
+	w.Due = sqldb.Unstamp(due)
 	var state string
 	var cancelled bool
-	err = s.queryRow(ctx, `SELECT x.id, x.state, x.cancelled, COALESCE(a.id, ''), COALESCE(a.generation, 0),
+	err = s.db.Read(ctx).Row(`SELECT x.id, x.state, x.cancelled, COALESCE(a.id, ''), COALESCE(a.generation, 0),
 		COALESCE(a.boot, ''), COALESCE(a.workflow, ''), COALESCE(a.run, ''), COALESCE(a.activity, '')
 		FROM executions x LEFT JOIN attempts a ON a.id = x.attempt AND a.state = 'live'
 		WHERE x.session = ? AND x.state IN ('queued', 'running', 'waiting') ORDER BY x.position LIMIT 1`, session).
 		Scan(&w.Execution, &state, &cancelled, &w.Attempt.Attempt, &w.Attempt.Generation,
 			&w.Attempt.BootEpoch, &w.Attempt.Workflow, &w.Attempt.Run, &w.Attempt.Activity)
 	switch {
-	case isNoRows(err):
+	case noRows(err):
 		return w, outbox, nil
 	case err != nil:
-		return w, outbox, readFault(err)
+		return w, outbox, err
 	case cancelled:
 		w.State = store.WorkInterrupt
 	case state != "waiting":
@@ -75,7 +76,7 @@ func (s *Store) peek(ctx context.Context, session string, now time.Time) (store.
 // Claim makes an attempt the owner of an execution.
 func (s *Store) Claim(ctx context.Context, c store.Claim) (store.Claimed, error) {
 	var out store.Claimed
-	err := s.writer.do(ctx, "claim", func(t *txn) error {
+	err := s.do(ctx, "claim", c.Session, func(t *txn) error {
 		x, err := t.claimable(c)
 		if err != nil {
 			return err
@@ -94,7 +95,7 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) (store.Claimed, error)
 		if err := t.sessionPhase(x.session, sessionv1.SessionPhase_running, x.id, "", c.Now); err != nil {
 			return err
 		}
-		if err := t.exec("DELETE FROM outbox WHERE session = ?", x.session); err != nil {
+		if err := t.Exec("DELETE FROM outbox WHERE session = ?", x.session); err != nil {
 			return err
 		}
 		out, err = t.claimed(x, first)
@@ -114,16 +115,16 @@ func (t *txn) claimable(c store.Claim) (*execution, error) {
 		return nil, store.ErrNoWork
 	}
 	var head string
-	if err := t.row("SELECT id FROM executions WHERE session = ? AND state IN ('queued','running','waiting') ORDER BY position LIMIT 1", c.Session).Scan(&head); err != nil {
-		return nil, readFault(err)
+	if err := t.Row("SELECT id FROM executions WHERE session = ? AND state IN ('queued','running','waiting') ORDER BY position LIMIT 1", c.Session).Scan(&head); err != nil {
+		return nil, err
 	}
 	if head != x.id {
 		return nil, store.ErrNoWork
 	}
 	var live string
-	err = t.row("SELECT id FROM attempts WHERE session = ? AND state = 'live'", c.Session).Scan(&live)
-	if err != nil && !isNoRows(err) {
-		return nil, readFault(err)
+	err = t.Row("SELECT id FROM attempts WHERE session = ? AND state = 'live'", c.Session).Scan(&live)
+	if err != nil && !noRows(err) {
+		return nil, err
 	}
 	if live != "" && live != c.Gone {
 		return nil, store.ErrOwned
@@ -137,9 +138,9 @@ func (t *txn) taken(x *execution) (store.Taken, error) {
 		return store.Taken{First: true}, nil
 	}
 	var state string
-	err := t.row("SELECT state FROM attempts WHERE id = ?", x.attempt).Scan(&state)
-	if err != nil && !isNoRows(err) {
-		return store.Taken{}, readFault(err)
+	err := t.Row("SELECT state FROM attempts WHERE id = ?", x.attempt).Scan(&state)
+	if err != nil && !noRows(err) {
+		return store.Taken{}, err
 	}
 	how := store.Taken{Lost: x.generation, Reason: "attempt_lost"}
 	switch state {
@@ -173,15 +174,15 @@ func (t *txn) takeOver(x *execution, c store.Claim, first bool) error {
 	} else if err := t.settleHolds(x, c.Now); err != nil {
 		return err
 	}
-	if err := t.exec("UPDATE executions SET state = 'running', waiting_for = '', generation = ?, attempt = ?, policy = ?, started_at = ?, redispatches = ? WHERE id = ?",
-		x.generation, x.attempt, x.policy, stamp(x.startedAt), x.redispatches, x.id); err != nil {
+	if err := t.Exec("UPDATE executions SET state = 'running', waiting_for = '', generation = ?, attempt = ?, policy = ?, started_at = ?, redispatches = ? WHERE id = ?",
+		x.generation, x.attempt, x.policy, sqldb.Stamp(x.startedAt), x.redispatches, x.id); err != nil {
 		return err
 	}
-	if err := t.exec("UPDATE sessions SET active = ? WHERE id = ?", x.id, x.session); err != nil {
+	if err := t.Exec("UPDATE sessions SET active = ? WHERE id = ?", x.id, x.session); err != nil {
 		return err
 	}
-	if err := t.exec(`INSERT INTO attempts (id, session, execution, generation, state, boot, workflow, run, activity, claimed_at)
-		VALUES (?,?,?,?,'live',?,?,?,?,?)`, x.attempt, x.session, x.id, x.generation, c.BootEpoch, c.Workflow, c.Run, c.Activity, stamp(c.Now)); err != nil {
+	if err := t.Exec(`INSERT INTO attempts (id, session, execution, generation, state, boot, workflow, run, activity, claimed_at)
+		VALUES (?,?,?,?,'live',?,?,?,?,?)`, x.attempt, x.session, x.id, x.generation, c.BootEpoch, c.Workflow, c.Run, c.Activity, sqldb.Stamp(c.Now)); err != nil {
 		return err
 	}
 	return t.executionStatus(x, func(st *agentexecutionv1.AgentExecutionStatus) {
@@ -194,14 +195,14 @@ func (t *txn) takeOver(x *execution, c store.Claim, first bool) error {
 // without progress. The end of a process is nobody's fault and does not count.
 func (t *txn) countLost(x *execution, c store.Claim) error {
 	var state, boot string
-	err := t.row("SELECT state, boot FROM attempts WHERE id = ?", x.attempt).Scan(&state, &boot)
-	if isNoRows(err) {
+	err := t.Row("SELECT state, boot FROM attempts WHERE id = ?", x.attempt).Scan(&state, &boot)
+	if noRows(err) {
 		return nil
 	}
 	if err == nil && state == "lost" && boot == c.BootEpoch {
 		x.redispatches++
 	}
-	return readFault(err)
+	return err
 }
 
 // settleHolds books requests that left and whose answer nobody saw at the upper
@@ -209,7 +210,7 @@ func (t *txn) countLost(x *execution, c store.Claim) error {
 func (t *txn) settleHolds(x *execution, now time.Time) error {
 	held := &messagev1.Usage{}
 	var n int32
-	err := t.rows(func(r scanner) error {
+	err := t.Rows(func(r sqldb.Scanner) error {
 		u := &messagev1.Usage{Estimated: true}
 		if err := r.Scan(&u.InputTokens, &u.OutputTokens, &u.CostNanoUsd, &u.UnpricedCalls); err != nil {
 			return err
@@ -220,7 +221,7 @@ func (t *txn) settleHolds(x *execution, now time.Time) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	if err := t.exec("UPDATE dispatches SET state = 'held', estimated = 1, at = ? WHERE execution = ? AND state = 'dispatched'", stamp(now), x.id); err != nil {
+	if err := t.Exec("UPDATE dispatches SET state = 'held', estimated = ?, at = ? WHERE execution = ? AND state = 'dispatched'", true, sqldb.Stamp(now), x.id); err != nil {
 		return err
 	}
 	x.calls += n
@@ -229,7 +230,7 @@ func (t *txn) settleHolds(x *execution, now time.Time) error {
 
 func (t *txn) addUsage(x *execution, u *messagev1.Usage) error {
 	x.usage = store.AddUsage(x.usage, u)
-	return t.exec(`UPDATE executions SET redispatches = 0, calls = ?, tool_calls = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ?,
+	return t.Exec(`UPDATE executions SET redispatches = 0, calls = ?, tool_calls = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ?,
 		cost = ?, unpriced = ?, cache_write_tokens = ? WHERE id = ?`,
 		x.calls, x.toolCalls, x.usage.InputTokens, x.usage.OutputTokens, x.usage.CachedInputTokens, x.usage.ReasoningTokens, x.usage.Estimated,
 		x.usage.CostNanoUsd, x.usage.UnpricedCalls, x.usage.CacheWriteInputTokens, x.id)
@@ -243,7 +244,7 @@ func (t *txn) claimed(x *execution, first bool) (store.Claimed, error) {
 	if err := proto.Unmarshal(x.policy, c.Policy); err != nil {
 		return c, fault.From(err)
 	}
-	if err := t.rows(func(r scanner) error {
+	if err := t.Rows(func(r sqldb.Scanner) error {
 		var data []byte
 		if err := r.Scan(&data); err != nil {
 			return err
@@ -261,7 +262,7 @@ func (t *txn) claimed(x *execution, first bool) (store.Claimed, error) {
 
 func (t *txn) pending(execution string) ([]store.PendingTool, error) {
 	var all []store.PendingTool
-	err := t.rows(func(r scanner) error {
+	err := t.Rows(func(r sqldb.Scanner) error {
 		var state string
 		var call, mutation []byte
 		p := store.PendingTool{Call: &messagev1.ToolCall{}}

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"time"
@@ -8,6 +8,7 @@ import (
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -34,17 +35,17 @@ func (x *execution) totals() store.Totals {
 func (t *txn) execution(id string) (*execution, error) {
 	x := &execution{id: id, usage: &messagev1.Usage{}}
 	var started string
-	err := t.row(`SELECT x.session, s.org, x.state, x.generation, x.attempt, x.input_id, x.input, x.policy, x.cancelled, x.reason,
+	err := t.Row(`SELECT x.session, s.org, x.state, x.generation, x.attempt, x.input_id, x.input, x.policy, x.cancelled, x.reason,
 		x.handed_off, x.calls, x.tool_calls, x.redispatches, x.input_tokens, x.output_tokens, x.cached_tokens, x.reasoning_tokens,
 		x.estimated, x.cost, x.unpriced, x.cache_write_tokens, x.started_at FROM executions x JOIN sessions s ON s.id = x.session WHERE x.id = ?`, id).
 		Scan(&x.session, &x.org, &x.state, &x.generation, &x.attempt, &x.inputID, &x.input, &x.policy, &x.cancelled, &x.reason,
 			&x.handedOff, &x.calls, &x.toolCalls, &x.redispatches, &x.usage.InputTokens, &x.usage.OutputTokens, &x.usage.CachedInputTokens,
 			&x.usage.ReasoningTokens, &x.usage.Estimated, &x.usage.CostNanoUsd, &x.usage.UnpricedCalls, &x.usage.CacheWriteInputTokens, &started)
-	if isNoRows(err) {
+	if noRows(err) {
 		return nil, store.ErrNoWork
 	}
-	x.startedAt = unstamp(started)
-	return x, readFault(err)
+	x.startedAt = sqldb.Unstamp(started)
+	return x, err
 }
 
 // ending is how an execution ends, or begins to wait.
@@ -62,7 +63,7 @@ type ending struct {
 // the log, the attempt and the session.
 func (t *txn) endExecution(x *execution, e ending) error {
 	waiting := e.phase == agentexecutionv1.ExecutionPhase_waiting
-	if err := t.exec("UPDATE executions SET state = ?, waiting_for = ? WHERE id = ?", e.phase.String(), e.waitingFor, x.id); err != nil {
+	if err := t.Exec("UPDATE executions SET state = ?, waiting_for = ? WHERE id = ?", e.phase.String(), e.waitingFor, x.id); err != nil {
 		return err
 	}
 	if err := t.closeAttempt(x.attempt, "settled", e.now); err != nil {
@@ -98,16 +99,16 @@ func (t *txn) sessionAfter(x *execution, e ending, waiting bool) error {
 		return t.sessionPhase(x.session, sessionv1.SessionPhase_waiting, x.id, e.waitingFor, e.now)
 	}
 	var open int
-	if err := t.row("UPDATE sessions SET open = open - 1, active = '' WHERE id = ? RETURNING open", x.session).Scan(&open); err != nil {
-		return writeFault(err)
+	if err := t.Row("UPDATE sessions SET open = open - 1, active = '' WHERE id = ? RETURNING open", x.session).Scan(&open); err != nil {
+		return err
 	}
 	if open > 0 {
 		if err := t.wake(x.session, e.now); err != nil {
 			return err
 		}
 		var next string
-		if err := t.row("SELECT id FROM executions WHERE session = ? AND state IN ('running','waiting','queued') ORDER BY position LIMIT 1", x.session).Scan(&next); err != nil {
-			return readFault(err)
+		if err := t.Row("SELECT id FROM executions WHERE session = ? AND state IN ('running','waiting','queued') ORDER BY position LIMIT 1", x.session).Scan(&next); err != nil {
+			return err
 		}
 		return t.sessionPhase(x.session, sessionv1.SessionPhase_running, next, "", e.now)
 	}
@@ -134,7 +135,7 @@ func (t *txn) closeAttempt(id, state string, now time.Time) error {
 	if id == "" {
 		return nil
 	}
-	return t.exec("UPDATE attempts SET state = ?, closed_at = ? WHERE id = ? AND state = 'live'", state, stamp(now), id)
+	return t.Exec("UPDATE attempts SET state = ?, closed_at = ? WHERE id = ? AND state = 'live'", state, sqldb.Stamp(now), id)
 }
 
 // owned reads the execution if the fence is its current one. Otherwise it keeps

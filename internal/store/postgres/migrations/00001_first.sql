@@ -1,0 +1,147 @@
+-- +goose Up
+-- Texts compare by their bytes, as they do in every other database of Cadre.
+CREATE TABLE resources (
+  kind       TEXT COLLATE "C" NOT NULL,
+  id         TEXT COLLATE "C" NOT NULL,
+  org        TEXT COLLATE "C" NOT NULL,
+  slug       TEXT COLLATE "C" NOT NULL,
+  name       TEXT COLLATE "C" NOT NULL,
+  visibility TEXT COLLATE "C" NOT NULL,
+  version    BIGINT NOT NULL,
+  created_at TEXT COLLATE "C" NOT NULL,
+  updated_at TEXT COLLATE "C" NOT NULL,
+  i1 TEXT COLLATE "C" NOT NULL, i2 TEXT COLLATE "C" NOT NULL, i3 TEXT COLLATE "C" NOT NULL, i4 TEXT COLLATE "C" NOT NULL,
+  data       BYTEA NOT NULL,
+  PRIMARY KEY (kind, id)
+);
+CREATE UNIQUE INDEX resources_slug ON resources (kind, org, slug) WHERE slug <> '';
+CREATE INDEX resources_created ON resources (kind, org, created_at, id);
+CREATE INDEX resources_i1 ON resources (kind, org, i1, created_at, id);
+CREATE INDEX resources_i2 ON resources (kind, org, i2, created_at, id);
+
+CREATE TABLE resource_labels (
+  kind TEXT COLLATE "C" NOT NULL, id TEXT COLLATE "C" NOT NULL, key TEXT COLLATE "C" NOT NULL, value TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (kind, id, key)
+);
+CREATE INDEX resource_labels_value ON resource_labels (kind, key, value);
+
+CREATE TABLE idempotency (
+  scope TEXT COLLATE "C" PRIMARY KEY, digest TEXT COLLATE "C" NOT NULL, answer BYTEA NOT NULL, expires_at BIGINT NOT NULL
+);
+CREATE INDEX idempotency_expires ON idempotency (expires_at);
+
+CREATE TABLE boot_state (key TEXT COLLATE "C" PRIMARY KEY, value TEXT COLLATE "C" NOT NULL);
+
+CREATE TABLE sessions (
+  id          TEXT COLLATE "C" PRIMARY KEY,
+  org         TEXT COLLATE "C" NOT NULL,
+  root        TEXT COLLATE "C" NOT NULL,
+  depth       BIGINT NOT NULL,
+  workspace   TEXT COLLATE "C" NOT NULL,
+  reject      BOOLEAN NOT NULL,
+  last_seq    BIGINT NOT NULL DEFAULT 0,
+  tree_seq    BIGINT NOT NULL DEFAULT 0,
+  history_len BIGINT NOT NULL DEFAULT 0,
+  positions   BIGINT NOT NULL DEFAULT 0,
+  revision    BIGINT NOT NULL DEFAULT 0,
+  active      TEXT COLLATE "C" NOT NULL DEFAULT '',
+  open        BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX sessions_open ON sessions (id) WHERE open > 0;
+
+CREATE TABLE executions (
+  id           TEXT COLLATE "C" PRIMARY KEY,
+  session      TEXT COLLATE "C" NOT NULL,
+  position     BIGINT NOT NULL,
+  state        TEXT COLLATE "C" NOT NULL,
+  generation   BIGINT NOT NULL DEFAULT 0,
+  attempt      TEXT COLLATE "C" NOT NULL DEFAULT '',
+  input_id     TEXT COLLATE "C" NOT NULL,
+  input        BYTEA NOT NULL,
+  policy       BYTEA,
+  cancelled    BOOLEAN NOT NULL DEFAULT FALSE,
+  reason       TEXT COLLATE "C" NOT NULL DEFAULT '',
+  waiting_for  TEXT COLLATE "C" NOT NULL DEFAULT '',
+  calls        BIGINT NOT NULL DEFAULT 0,
+  tool_calls   BIGINT NOT NULL DEFAULT 0,
+  input_tokens BIGINT NOT NULL DEFAULT 0,
+  output_tokens BIGINT NOT NULL DEFAULT 0,
+  cached_tokens BIGINT NOT NULL DEFAULT 0,
+  reasoning_tokens BIGINT NOT NULL DEFAULT 0,
+  estimated    BOOLEAN NOT NULL DEFAULT FALSE,
+  cost BIGINT NOT NULL DEFAULT 0, unpriced BIGINT NOT NULL DEFAULT 0, cache_write_tokens BIGINT NOT NULL DEFAULT 0,
+  handed_off   BOOLEAN NOT NULL DEFAULT FALSE,
+  redispatches BIGINT NOT NULL DEFAULT 0,
+  started_at   TEXT COLLATE "C" NOT NULL DEFAULT ''
+);
+CREATE UNIQUE INDEX executions_queue ON executions (session, position);
+
+CREATE TABLE attempts (
+  id         TEXT COLLATE "C" PRIMARY KEY,
+  session    TEXT COLLATE "C" NOT NULL,
+  execution  TEXT COLLATE "C" NOT NULL,
+  generation BIGINT NOT NULL,
+  state      TEXT COLLATE "C" NOT NULL,
+  boot       TEXT COLLATE "C" NOT NULL,
+  workflow   TEXT COLLATE "C" NOT NULL,
+  run        TEXT COLLATE "C" NOT NULL,
+  activity   TEXT COLLATE "C" NOT NULL,
+  claimed_at TEXT COLLATE "C" NOT NULL,
+  closed_at  TEXT COLLATE "C" NOT NULL DEFAULT ''
+);
+CREATE UNIQUE INDEX attempts_live ON attempts (session) WHERE state = 'live';
+CREATE INDEX attempts_execution ON attempts (execution);
+
+CREATE TABLE events (
+  session     TEXT COLLATE "C" NOT NULL,
+  seq         BIGINT NOT NULL,
+  root        TEXT COLLATE "C" NOT NULL,
+  tree_seq    BIGINT NOT NULL,
+  depth       BIGINT NOT NULL,
+  type        TEXT COLLATE "C" NOT NULL,
+  data        BYTEA NOT NULL,
+  PRIMARY KEY (session, seq)
+);
+CREATE UNIQUE INDEX events_tree ON events (root, tree_seq);
+
+CREATE TABLE history (
+  session TEXT COLLATE "C" NOT NULL, position BIGINT NOT NULL, execution TEXT COLLATE "C" NOT NULL, item BYTEA NOT NULL,
+  PRIMARY KEY (session, position)
+);
+
+CREATE TABLE dispatches (
+  execution TEXT COLLATE "C" NOT NULL, number BIGINT NOT NULL,
+  session TEXT COLLATE "C" NOT NULL, org TEXT COLLATE "C" NOT NULL, agent TEXT COLLATE "C" NOT NULL, model TEXT COLLATE "C" NOT NULL,
+  state TEXT COLLATE "C" NOT NULL,
+  input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL,
+  cached_tokens BIGINT NOT NULL DEFAULT 0, reasoning_tokens BIGINT NOT NULL DEFAULT 0,
+  estimated BOOLEAN NOT NULL DEFAULT FALSE,
+  cost BIGINT NOT NULL DEFAULT 0, unpriced BIGINT NOT NULL DEFAULT 0, cache_write_tokens BIGINT NOT NULL DEFAULT 0,
+  response_id TEXT COLLATE "C" NOT NULL DEFAULT '',
+  at TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (execution, number)
+);
+
+CREATE INDEX dispatches_at ON dispatches (org, at);
+CREATE INDEX dispatches_session ON dispatches (session);
+
+CREATE TABLE tool_calls (
+  execution TEXT COLLATE "C" NOT NULL, call_id TEXT COLLATE "C" NOT NULL, number BIGINT NOT NULL, position BIGINT NOT NULL,
+  state TEXT COLLATE "C" NOT NULL, class TEXT COLLATE "C" NOT NULL DEFAULT '', call BYTEA NOT NULL, mutation BYTEA,
+  PRIMARY KEY (execution, call_id)
+);
+
+CREATE TABLE outbox (session TEXT COLLATE "C" PRIMARY KEY, revision BIGINT NOT NULL, created_at TEXT COLLATE "C" NOT NULL);
+CREATE TABLE timers (
+  session TEXT COLLATE "C" NOT NULL, name TEXT COLLATE "C" NOT NULL, due_at TEXT COLLATE "C" NOT NULL, PRIMARY KEY (session, name)
+);
+CREATE INDEX timers_due ON timers (due_at);
+
+-- Search: what is indexed, and what waits for it.
+
+-- Version history, workflow events, schedules, signals, grants, budgets, leases.
+
+-- Servers that share this database.
+
+-- +goose Down
+SELECT 1;
