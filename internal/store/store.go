@@ -21,7 +21,17 @@ import (
 // Store is all of it.
 type Store interface {
 	Resources
+	Lookups
+	Versions
 	Ledger
+	WorkflowEvents
+	ScheduleLedger
+	Signals
+	Grants
+	Leases
+	Budgets
+	// Capabilities says what this store can do beyond the contract.
+	Capabilities() Capabilities
 	// BootState is a small fact that is remembered once per database; "" when it
 	// was never set.
 	BootState(ctx context.Context, key string) (string, error)

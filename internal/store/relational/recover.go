@@ -229,10 +229,8 @@ func (t *txn) folderFree(session, workspace string) error {
 	if workspace == "" {
 		return nil
 	}
-	if t.dialect.Lock != "" { // two sessions that begin at once see one another
-		if err := t.Exec(t.dialect.Lock, "workspaces"); err != nil {
-			return err
-		}
+	if err := t.lock("workspaces"); err != nil { // two sessions that begin at once see one another
+		return err
 	}
 	return t.Rows(func(r sqldb.Scanner) error {
 		var other, folder string

@@ -59,7 +59,18 @@ func (t *txn) lockSession(session string) error {
 	return err
 }
 
+// lock locks a name until the transaction ends, where the database needs it.
+func (t *txn) lock(name string) error {
+	if t.dialect.Lock == "" {
+		return nil
+	}
+	return t.Exec(t.dialect.Lock, name)
+}
+
 func noRows(err error) bool { return errors.Is(err, sqldb.ErrNoRows) }
+
+// Capabilities are none: what a database can do, its driver says.
+func (*Store) Capabilities() store.Capabilities { return store.Capabilities{} }
 
 // BootState reads a fact of this database.
 func (s *Store) BootState(ctx context.Context, key string) (string, error) {
@@ -128,8 +139,13 @@ func (s *Store) Recall(ctx context.Context, o *store.Once) ([]byte, bool, error)
 // encode makes a message's bytes, which are never NULL in the database.
 func encode(m proto.Message) ([]byte, error) {
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	return notNull(data), err
+}
+
+// notNull makes bytes that are never NULL in the database.
+func notNull(data []byte) []byte {
 	if data == nil {
-		data = []byte{}
+		return []byte{}
 	}
-	return data, err
+	return data
 }

@@ -177,7 +177,10 @@ func (t *txn) insertRow(r store.Row) error {
 		}
 		return resource.Exists(r.Kind, ref.String())
 	}
-	return t.insertLabels(name, r)
+	if err := t.insertLabels(name, r); err != nil {
+		return err
+	}
+	return t.keepVersion(r)
 }
 
 func (t *txn) updateRow(r store.Row, labels bool) error {
@@ -195,8 +198,8 @@ func (t *txn) updateRow(r store.Row, labels bool) error {
 	if err != nil {
 		return err
 	}
-	if !labels {
-		return nil
+	if err := t.keepVersion(r); err != nil || !labels {
+		return err
 	}
 	if err := t.Exec("DELETE FROM resource_labels WHERE kind = ? AND id = ?", name, r.ID); err != nil {
 		return err
@@ -236,6 +239,11 @@ func (t *txn) deleteRow(kind resource.Kind, id string) error {
 	}
 	if err := t.Exec("DELETE FROM resource_labels WHERE kind = ? AND id = ?", name, id); err != nil {
 		return err
+	}
+	if resource.Meta(kind).GetVersioned() {
+		if _, err := t.deleteHistory(kind, id); err != nil {
+			return err
+		}
 	}
 	return t.Exec("DELETE FROM resources WHERE kind = ? AND id = ?", name, id)
 }

@@ -140,6 +140,53 @@ CREATE INDEX timers_due ON timers (due_at);
 -- Search: what is indexed, and what waits for it.
 
 -- Version history, workflow events, schedules, signals, grants, budgets, leases.
+CREATE TABLE version_history (
+  kind TEXT COLLATE "C" NOT NULL, resource_id TEXT COLLATE "C" NOT NULL, number BIGINT NOT NULL,
+  hash TEXT COLLATE "C" NOT NULL, data BYTEA NOT NULL, created_at TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (kind, resource_id, number)
+);
+CREATE INDEX version_history_hash ON version_history (kind, resource_id, hash, number);
+CREATE TABLE version_tags (
+  kind TEXT COLLATE "C" NOT NULL, resource_id TEXT COLLATE "C" NOT NULL, tag TEXT COLLATE "C" NOT NULL, number BIGINT NOT NULL,
+  PRIMARY KEY (kind, resource_id, tag)
+);
+
+CREATE TABLE workflow_execution_events (
+  execution TEXT COLLATE "C" NOT NULL, seq BIGINT NOT NULL, type TEXT COLLATE "C" NOT NULL, task TEXT COLLATE "C" NOT NULL,
+  data BYTEA NOT NULL, created_at TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (execution, seq)
+);
+
+CREATE TABLE schedule_runs (
+  schedule TEXT COLLATE "C" NOT NULL, id TEXT COLLATE "C" NOT NULL, org TEXT COLLATE "C" NOT NULL, due_at TEXT COLLATE "C" NOT NULL, state TEXT COLLATE "C" NOT NULL,
+  target TEXT COLLATE "C" NOT NULL, detail TEXT COLLATE "C" NOT NULL, updated_at TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (schedule, id)
+);
+CREATE INDEX schedule_runs_due ON schedule_runs (schedule, due_at, id);
+CREATE INDEX schedule_runs_updated ON schedule_runs (updated_at);
+
+CREATE TABLE signal_dedupe (
+  id TEXT COLLATE "C" PRIMARY KEY, claim TEXT COLLATE "C" NOT NULL, delivered BOOLEAN NOT NULL, answer TEXT COLLATE "C" NOT NULL, expires_at TEXT COLLATE "C" NOT NULL
+);
+CREATE INDEX signal_dedupe_expires ON signal_dedupe (expires_at);
+
+CREATE TABLE oauth_grant (
+  identity_id TEXT COLLATE "C" NOT NULL, resource_id TEXT COLLATE "C" NOT NULL, org_id TEXT COLLATE "C" NOT NULL,
+  sealed BYTEA NOT NULL, expires_at TEXT COLLATE "C" NOT NULL, updated_at TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (identity_id, resource_id, org_id)
+);
+CREATE TABLE pending_oauth_state (state TEXT COLLATE "C" PRIMARY KEY, sealed BYTEA NOT NULL, expires_at TEXT COLLATE "C" NOT NULL);
+CREATE INDEX pending_oauth_state_expires ON pending_oauth_state (expires_at);
+
+CREATE TABLE budgets (
+  scope TEXT COLLATE "C" NOT NULL, scope_id TEXT COLLATE "C" NOT NULL, period TEXT COLLATE "C" NOT NULL, org TEXT COLLATE "C" NOT NULL,
+  tokens BIGINT NOT NULL, nano_usd BIGINT NOT NULL, thresholds TEXT COLLATE "C" NOT NULL, updated_at TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (scope, scope_id, period)
+);
+CREATE INDEX budgets_org ON budgets (org, scope, scope_id, period);
+CREATE INDEX dispatches_agent ON dispatches (agent, at);
+
+CREATE TABLE leases (name TEXT COLLATE "C" PRIMARY KEY, holder TEXT COLLATE "C" NOT NULL, epoch BIGINT NOT NULL, expires_at TEXT COLLATE "C" NOT NULL);
 
 -- Servers that share this database.
 
