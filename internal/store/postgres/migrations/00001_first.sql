@@ -188,7 +188,14 @@ CREATE INDEX dispatches_agent ON dispatches (agent, at);
 
 CREATE TABLE leases (name TEXT COLLATE "C" PRIMARY KEY, holder TEXT COLLATE "C" NOT NULL, epoch BIGINT NOT NULL, expires_at TEXT COLLATE "C" NOT NULL);
 
--- Servers that share this database.
+-- Servers that share this database. Their clock is the database's.
+CREATE TABLE nodes (
+  id      TEXT COLLATE "C" PRIMARY KEY,
+  boot    TEXT COLLATE "C" NOT NULL,
+  host    TEXT COLLATE "C" NOT NULL,
+  engine  TEXT COLLATE "C" NOT NULL,
+  seen_at TIMESTAMPTZ NOT NULL
+);
 
 -- +goose Down
 SELECT 1;
