@@ -89,6 +89,9 @@ func (*database) Dialect() sqldb.Dialect {
 	}
 }
 
+// Capabilities says that servers share the database. Its own tools make backups.
+func (*Store) Capabilities() store.Capabilities { return store.Capabilities{Shared: true} }
+
 // OnCommit names the observer of events that this process commits.
 func (d *database) OnCommit(f func([]*eventv1.Event)) { d.notify.Store(&f) }
 

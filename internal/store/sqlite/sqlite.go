@@ -149,6 +149,10 @@ func (s *database) Write(ctx context.Context, name, _ string, fn func(sqldb.Tx) 
 // Read reads what was committed.
 func (s *database) Read(ctx context.Context) sqldb.Querier { return reader{s, ctx} }
 
+// Capabilities says that the file belongs to one process: a second handle of it works,
+// but sees the other's commits only when it looks.
+func (*Store) Capabilities() store.Capabilities { return store.Capabilities{} }
+
 // OnCommit names the observer of committed events.
 func (s *database) OnCommit(f func([]*eventv1.Event)) { s.writer.observe(f) }
 
