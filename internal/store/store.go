@@ -132,6 +132,7 @@ type Inspection struct {
 	Schema  int64     // its schema's version
 	Release int64     // the version that this release makes
 	Newest  time.Time // when something was written last; zero when nothing was
+	Pending []Step    // of the schema, in the order in which the next open makes them
 }
 
 // Errors of the seam, matched by code and reason.

@@ -2,8 +2,7 @@ package postgres
 
 import (
 	"context"
-
-	"github.com/jackc/pgx/v5/stdlib"
+	"errors"
 
 	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -21,16 +20,13 @@ func Inspect(ctx context.Context, url string) (store.Inspection, error) {
 	if err := usable(ctx, pool); err != nil {
 		return found, err
 	}
-	db := stdlib.OpenDBFromPool(pool)
-	defer func() { _ = db.Close() }()
-	chain, err := chainOf(db)
+	steps, err := store.Steps(migrations)
 	if err != nil {
 		return found, err
 	}
-	found.Release = newestOf(chain)
 	var exists bool
 	if err := pool.QueryRow(ctx, "SELECT to_regclass('schema_version') IS NOT NULL").Scan(&exists); err != nil || !exists {
-		return found, readFault(err)
+		return found, errors.Join(readFault(err), found.Plan(steps))
 	}
 	found.Exists = true
 	var newest string
@@ -38,8 +34,8 @@ func Inspect(ctx context.Context, url string) (store.Inspection, error) {
 		(SELECT COALESCE(max(updated_at), '') FROM resources)`).Scan(&found.Schema, &newest); err != nil {
 		return found, readFault(err)
 	}
-	if found.Schema > found.Release {
-		return found, newerSchema(found.Schema, found.Release)
+	if err := found.Plan(steps); err != nil {
+		return found, err
 	}
 	found.Newest = sqldb.Unstamp(newest)
 	return found, nil

@@ -46,19 +46,15 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 		return fmt.Errorf("read the schema version: %w", err)
 	}
 	if has > newest {
-		return newerSchema(has, newest)
+		return store.NewerSchema(has, newest)
 	}
 	if _, err := chain.Up(ctx); err != nil {
 		if partial, ok := errors.AsType[*goose.PartialError](err); ok {
-			return fmt.Errorf("migrate to v%d: %w", partial.Failed.Source.Version, partial.Err)
+			return store.MigrationFailed(partial.Failed.Source.Version, partial.Err)
 		}
-		return fmt.Errorf("migrate to v%d: %w", newest, err)
+		return store.MigrationFailed(newest, err)
 	}
 	return nil
-}
-
-func newerSchema(has, newest int64) error {
-	return store.ErrNewerSchema.Saying("the database has schema v%d and this cadre knows up to v%d: start the newer cadre, or restore a backup made by this one", has, newest)
 }
 
 func newestOf(chain *goose.Provider) int64 {

@@ -114,7 +114,9 @@ func (s *Store) Spend(ctx context.Context, q store.SpendQuery) (store.Spend, err
 		return out, badQuery("spend of %q", q.Scope)
 	}
 	const settled, open = "CASE WHEN state <> 'dispatched' THEN ", "CASE WHEN state = 'dispatched' THEN "
-	sum := func(which, what string) string { return "CAST(COALESCE(sum(" + which + what + " ELSE 0 END), 0) AS BIGINT)" }
+	sum := func(which, what string) string {
+		return "CAST(COALESCE(sum(" + which + what + " ELSE 0 END), 0) AS BIGINT)"
+	}
 	err := s.db.Read(ctx).Row("SELECT "+strings.Join([]string{
 		sum(settled, "input_tokens + output_tokens"), sum(settled, "cost"), sum(open, "input_tokens + output_tokens"), sum(open, "cost"), sum(settled, "unpriced"),
 	}, ", ")+" FROM dispatches WHERE "+column+" = ? AND at >= ?", q.ID, sqldb.Stamp(q.Since)).

@@ -197,4 +197,3 @@ func (t *txn) deleteHistory(kind resource.Kind, id string) (int64, error) {
 	}
 	return t.Affect("DELETE FROM version_history WHERE kind = ? AND resource_id = ?", name, id)
 }
-

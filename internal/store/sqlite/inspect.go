@@ -25,8 +25,12 @@ func Inspect(ctx context.Context, dir string) (store.Inspection, error) {
 	if err := present(dir); err != nil {
 		return found, err
 	}
+	steps, err := store.Steps(migrations)
+	if err != nil {
+		return found, err
+	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return found, nil
+		return found, found.Plan(steps)
 	}
 	db, err := openDB(path, "deferred", 1, "query_only(1)")
 	if err != nil {
@@ -40,14 +44,11 @@ func Inspect(ctx context.Context, dir string) (store.Inspection, error) {
 	if err := whole(ctx, db, dir); err != nil {
 		return found, err
 	}
-	if found.Release, err = newestSchema(); err != nil {
-		return found, err
-	}
 	if err := db.QueryRowContext(ctx, "SELECT COALESCE(max(version_id), 0) FROM schema_version WHERE is_applied").Scan(&found.Schema); err != nil {
 		return found, notOurs(path, err)
 	}
-	if found.Schema > found.Release {
-		return found, newerSchema(found.Schema, found.Release)
+	if err := found.Plan(steps); err != nil {
+		return found, err
 	}
 	var newest string
 	if err := db.QueryRowContext(ctx, "SELECT COALESCE(max(updated_at), '') FROM resources").Scan(&newest); err != nil {
