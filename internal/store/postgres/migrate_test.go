@@ -193,13 +193,3 @@ func TestAFailingStepNamesItsVersionAndWritesNothing(t *testing.T) {
 	old.Exec(t, "ALTER TABLE elsewhere RENAME TO version_tags")
 	old.Open(t)
 }
-
-func TestANewerSchemaIsRefused(t *testing.T) {
-	t.Parallel()
-	url, old := stopped(t, 4)
-	old.Exec(t, "INSERT INTO schema_version (version_id, is_applied) VALUES (999, TRUE)")
-	_, err := postgres.Open(t.Context(), postgres.Options{URL: url})
-	if fault.ReasonOf(err) != "NEWER_SCHEMA" || !strings.Contains(err.Error(), "v999") {
-		t.Errorf("got %v, want the refusal of a newer schema", err)
-	}
-}
