@@ -220,8 +220,11 @@ func (a *App) ledgerID(ctx context.Context) (string, error) {
 }
 
 // assemble makes everything that is not opened: runner, control, verbs, server.
-func (a *App) assemble(context.Context) error {
-	var err error
+func (a *App) assemble(ctx context.Context) error {
+	owner, err := a.grantOwner(ctx)
+	if err != nil {
+		return err
+	}
 	if a.models, err = model.NewRegistry(standard.Models(), os.Getenv); err != nil {
 		return err
 	}
@@ -238,15 +241,16 @@ func (a *App) assemble(context.Context) error {
 	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Node: a.node, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
 	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: a.host.End, BootEpoch: a.boot, Node: a.node, Shared: a.shared, Direct: a.alone, Now: failpoint.Now, Log: a.log})
 	a.files = server.NewFiles(a.artifact, time.Now)
-	if err := a.dispatcher(); err != nil {
+	if err := a.dispatcher(owner); err != nil {
 		return err
 	}
 	a.server, err = server.New(server.Options{Dispatcher: a.dispatch, Health: a.health, Files: a.files, Log: a.log})
 	return err
 }
 
-// dispatcher makes the verbs of every kind and what takes requests to them.
-func (a *App) dispatcher() error {
+// dispatcher makes the verbs of every kind and what takes requests to them. The owner
+// may use them.
+func (a *App) dispatcher(owner string) error {
 	validator, err := pipeline.NewValidator()
 	if err != nil {
 		return err
@@ -260,7 +264,7 @@ func (a *App) dispatcher() error {
 		return err
 	}
 	a.deps = pipeline.Deps{
-		Store: a.store, Authz: authoperator.New(operator.ID), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
+		Store: a.store, Authz: authoperator.New(owner), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
 		Catalogue: a.known, Artifacts: a.artifact, Link: a.files.Link,
 		Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Processes: processes{a.host, a.log},
 		BodyDigest: func(body []byte) string {
