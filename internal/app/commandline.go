@@ -27,5 +27,6 @@ func CommandLine(version string) cli.Assembly {
 			}
 			return all
 		},
+		Migrate: Migrate,
 	}
 }

@@ -85,6 +85,7 @@ type StoreDriver struct {
 	Name string
 	// Chosen tells whether the environment asks for it; nil for the default.
 	Chosen func(env func(name string) string) bool
+	Folder bool // the database lies in the data folder
 	Open   func(ctx context.Context, o StoreOptions) (store.Store, error)
 	// Inspect looks into a database without changing it; the error says what is wrong.
 	Inspect func(ctx context.Context, o StoreOptions) (store.Inspection, error)
@@ -113,7 +114,7 @@ func Stores() []StoreDriver {
 			},
 		},
 		{
-			Name: "sqlite",
+			Name: "sqlite", Folder: true,
 			Open: func(ctx context.Context, o StoreOptions) (store.Store, error) { return sqlite.Open(ctx, o.DataDir) },
 			Inspect: func(ctx context.Context, o StoreOptions) (store.Inspection, error) {
 				return sqlite.Inspect(ctx, o.DataDir)
