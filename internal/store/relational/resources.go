@@ -156,6 +156,11 @@ func (t *txn) change(kind resource.Kind, id string, change func(store.Row) (stor
 		return old, err
 	}
 	row.Kind, row.ID = kind, id
+	if row.Version > old.Version { // a row from before the table of versions has its history begin here
+		if err := t.keepVersion(old); err != nil {
+			return old, err
+		}
+	}
 	return row, t.updateRow(row, row.Labels != nil)
 }
 

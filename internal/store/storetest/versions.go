@@ -197,6 +197,12 @@ func keptVersions(t *testing.T, open Open) {
 	if latest != store.VersionHash(now.Data) {
 		t.Errorf("the newest version is not what is stored")
 	}
+	s.must(second(s.DeleteVersions(ctx, agentKind, one.ID))) // as of a row that is older than the table
+	s.must(change("next", 1, nil))
+	s.numbers(one.ID, 0, 10, 14, 13)
+	if v, err := s.VersionByNumber(ctx, agentKind, one.ID, 13); err != nil || !bytes.Equal(v.Data, now.Data) {
+		t.Errorf("the version before is %q, %v", v.Data, err)
+	}
 	_, err = s.Delete(ctx, agentKind, one.ID, nil, nil)
 	s.must(err)
 	s.numbers(one.ID, 0, 10)
