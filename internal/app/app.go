@@ -248,7 +248,7 @@ func (a *App) dispatcher() error {
 	if err != nil {
 		return err
 	}
-	key, err := config.Key(a.opt.DataDir, "digest.key")
+	key, err := config.Key(a.opt.DataDir, config.DigestKey)
 	if err != nil {
 		return err
 	}

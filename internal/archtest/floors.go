@@ -69,6 +69,7 @@ var floors = map[string]int{
 	"internal/skill":    engines,
 	"internal/mcp":      engines,
 
+	"internal/backup":    engines, // copies of a data folder, and what comes back from them
 	"internal/agenttest": engines, // what `cadre test` reads and judges
 
 	"internal/usage":    domain, // what model requests used, added up

@@ -85,13 +85,16 @@ type StoreDriver struct {
 	Open func(ctx context.Context, dataDir string) (store.Store, error)
 	// Inspect looks into a database that no server holds; the error says what is wrong.
 	Inspect func(ctx context.Context, dataDir string) (store.Inspection, error)
+	// Files is what the driver offers for backups when its database lies in the data
+	// folder; nil when it lies elsewhere.
+	Files *store.Files
 }
 
 // Stores are the database drivers; the first is the default.
 func Stores() []StoreDriver {
 	return []StoreDriver{
 		{
-			Name: "sqlite", Inspect: sqlite.Inspect,
+			Name: "sqlite", Inspect: sqlite.Inspect, Files: &sqlite.Files,
 			Open: func(ctx context.Context, dir string) (store.Store, error) { return sqlite.Open(ctx, dir) },
 		},
 	}
