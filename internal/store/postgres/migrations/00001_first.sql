@@ -141,7 +141,14 @@ CREATE INDEX timers_due ON timers (due_at);
 
 -- Version history, workflow events, schedules, signals, grants, budgets, leases.
 
--- Servers that share this database.
+-- Servers that share this database. Their clock is the database's.
+CREATE TABLE nodes (
+  id      TEXT COLLATE "C" PRIMARY KEY,
+  boot    TEXT COLLATE "C" NOT NULL,
+  host    TEXT COLLATE "C" NOT NULL,
+  engine  TEXT COLLATE "C" NOT NULL,
+  seen_at TIMESTAMPTZ NOT NULL
+);
 
 -- +goose Down
 SELECT 1;
