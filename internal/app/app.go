@@ -56,6 +56,8 @@ type Options struct {
 	Engine  string // a name of standard.Engines. Default: the first
 	// Ready is told where the server listens, once it does.
 	Ready func(url string)
+	// Note is told what a person should know of the start; nil for nobody.
+	Note func(text string)
 	// Stderr gets warnings beside the log file; nil for none.
 	Stderr   io.Writer
 	LogLevel slog.Level
@@ -154,6 +156,9 @@ func (a *App) openFolder(context.Context) error {
 
 func (a *App) openStore(ctx context.Context) error {
 	driver := standard.Stores()[0]
+	if err := a.saveBeforeMigration(ctx, driver); err != nil {
+		return err
+	}
 	s, err := driver.Open(ctx, a.opt.DataDir)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"time"
@@ -41,6 +42,22 @@ func Restore(ctx context.Context, dir, file string, force bool) (backup.Restored
 		t.Files = *driver.Files
 	}
 	return backup.Restore(ctx, file, t)
+}
+
+// saveBeforeMigration copies the database before this release changes its schema.
+func (a *App) saveBeforeMigration(ctx context.Context, driver standard.StoreDriver) error {
+	if driver.Files == nil {
+		return nil
+	}
+	u, err := backup.BeforeMigration(ctx, a.opt.DataDir, *driver.Files, os.Getenv, time.Now())
+	if err != nil || u == nil {
+		return err
+	}
+	a.log.InfoContext(ctx, "database was copied before its migration", "from", u.From, "to", u.To, "copy", u.Copy)
+	if a.opt.Note != nil {
+		a.opt.Note(fmt.Sprintf("the database is brought from schema v%d to v%d; a copy of it as it was is %s", u.From, u.To, u.Copy))
+	}
+	return nil
 }
 
 func openArtifacts(ctx context.Context, dir string) (artifact.Store, error) {

@@ -18,7 +18,7 @@ func CommandLine(version string) cli.Assembly {
 				level = slog.LevelDebug
 			}
 			return Serve(ctx, Options{
-				DataDir: o.DataDir, Listen: o.Listen, Engine: o.Engine, Version: version, Ready: o.Ready, Stderr: o.Stderr, LogLevel: level,
+				DataDir: o.DataDir, Listen: o.Listen, Engine: o.Engine, Version: version, Ready: o.Ready, Note: o.Note, Stderr: o.Stderr, LogLevel: level,
 			})
 		},
 		Backups: cli.Backups{

@@ -104,7 +104,7 @@ func room(dir string, need int64) error {
 		return nil // a disk that does not tell says so when it is full
 	}
 	if free := st.Bavail * uint64(st.Bsize); uint64(need) > free {
-		return fault.New(fault.ResourceExhausted, "DISK_FULL", "the backup needs %d MiB and the disk of %s has %d MiB free: free some space, or name another folder with --data", need>>20+1, dir, free>>20)
+		return fault.New(fault.ResourceExhausted, "DISK_FULL", "it needs %d MiB and the disk of %s has %d MiB free: free some space, or name another folder with --data", need>>20+1, dir, free>>20)
 	}
 	return nil
 }

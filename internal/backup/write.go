@@ -81,10 +81,12 @@ func sweep(dir string) {
 
 // publish gives a finished file its name, durably. It replaces none.
 func publish(from, to string) error {
-	if err := os.Link(from, to); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return err
-		}
+	switch err := os.Link(from, to); {
+	case err == nil:
+		_ = os.Remove(from)
+	case errors.Is(err, fs.ErrExist):
+		return err
+	default:
 		if err := os.Rename(from, to); err != nil { // a disk without links
 			return err
 		}

@@ -44,6 +44,7 @@ type ServeOptions struct {
 	Debug   bool
 	Engine  string // "" for the default one
 	Ready   func(url string)
+	Note    func(text string)
 	Stderr  io.Writer // nil: the log file only
 }
 
