@@ -37,6 +37,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/model/cassette"
 	"github.com/cadre-dev/cadre/internal/model/catalogue"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/retention"
 	"github.com/cadre-dev/cadre/internal/runner"
 	"github.com/cadre-dev/cadre/internal/server"
 	"github.com/cadre-dev/cadre/internal/standard"
@@ -89,6 +90,7 @@ type App struct {
 	server   *server.Server
 	listener net.Listener
 	started  time.Time
+	age      time.Duration // of events that retention removes; 0 for never
 	closers  []closer
 }
 
@@ -106,7 +108,7 @@ func Serve(ctx context.Context, o Options) error {
 	a := &App{opt: o, boot: id.New("boot"), started: time.Now()}
 	defer a.close()
 	steps := []func(context.Context) error{
-		a.openFolder, a.probe, a.openProcesses, a.openStore, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.listen,
+		a.settings, a.openFolder, a.probe, a.openProcesses, a.openStore, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.retain, a.listen,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -129,6 +131,12 @@ func (a *App) close() {
 			a.log.Error("part did not close", "part", c.name, "error", err)
 		}
 	}
+}
+
+// settings reads what must be right before anything is touched.
+func (a *App) settings(context.Context) (err error) {
+	a.age, err = retention.Age(os.Getenv)
+	return err
 }
 
 func (a *App) openFolder(context.Context) error {
@@ -308,6 +316,26 @@ func (a *App) takeOver(ctx context.Context) error {
 	}
 	a.onClose("control", func(context.Context) error { a.control.Stop(); return nil })
 	return a.control.Start(ctx)
+}
+
+// retain removes what is old in the background, when an age is set.
+func (a *App) retain(ctx context.Context) error {
+	if a.age == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	w := retention.New(retention.Options{Store: a.store, Age: a.age, Owner: a.boot, Now: failpoint.Now, Log: a.log})
+	go func() {
+		defer close(done)
+		w.Run(ctx)
+	}()
+	a.onClose("retention", func(context.Context) error {
+		cancel()
+		<-done
+		return nil
+	})
+	return nil
 }
 
 // health says what is wrong now.

@@ -76,9 +76,10 @@ var floors = map[string]int{
 	"internal/pipeline": domain,
 	"internal/kind":     domain,
 
-	"internal/control": running,
-	"internal/runner":  running,
-	"internal/hands":   running,
+	"internal/control":   running,
+	"internal/runner":    running,
+	"internal/retention": running, // what is old is removed, in the background
+	"internal/hands":     running,
 
 	"internal/server": edges,
 	"internal/cli":    edges,

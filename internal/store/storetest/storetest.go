@@ -50,6 +50,9 @@ func Run(t *testing.T, open Open) {
 		{"deletion", deletion},
 		{"history", histories},
 		{"usage", usages},
+		{"leases", leases},
+		{"retention", retention},
+		{"usage of deleted sessions", usageOfDeleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
