@@ -21,6 +21,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/cadre-dev/cadre/internal/artifact"
 	authoperator "github.com/cadre-dev/cadre/internal/authz/operator"
 	"github.com/cadre-dev/cadre/internal/config"
@@ -42,6 +44,8 @@ import (
 	"github.com/cadre-dev/cadre/internal/server"
 	"github.com/cadre-dev/cadre/internal/standard"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/bounded"
+	"github.com/cadre-dev/cadre/internal/store/metered"
 	"github.com/cadre-dev/cadre/internal/telemetry"
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/turn"
@@ -72,6 +76,7 @@ type App struct {
 	boot     string
 	log      *slog.Logger
 	lock     *config.Lock
+	metrics  *telemetry.Metrics
 	store    store.Store
 	artifact artifact.Store
 	alone    bool // the engine works for this process alone
@@ -171,15 +176,27 @@ func (a *App) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.store = s
 	a.onClose("store", func(context.Context) error { return s.Close() })
-	a.events = eventlog.New(s)
-	s.OnCommit(a.events.Publish)
+	if a.store, err = a.decorated(s, driver.Name); err != nil {
+		return err
+	}
+	a.events = eventlog.New(a.store)
+	a.store.OnCommit(a.events.Publish)
 	if a.artifact, err = standard.Artifacts()[0].Open(ctx, a.opt.DataDir); err != nil {
 		return err
 	}
 	a.onClose("artifacts", func(context.Context) error { return a.artifact.Close() })
 	return nil
+}
+
+// decorated is a store with measurements, within bounds.
+func (a *App) decorated(s store.Store, driver string) (store.Store, error) {
+	var err error
+	if a.metrics, err = telemetry.NewMetrics(); err != nil {
+		return nil, err
+	}
+	a.onClose("metrics", a.metrics.Close)
+	return metered.New(bounded.New(s, bounded.Options{}), driver, a.metrics.Meters(), otel.GetTracerProvider())
 }
 
 func (a *App) openEngine(ctx context.Context) error {
@@ -251,7 +268,7 @@ func (a *App) assemble(context.Context) error {
 	if err := a.dispatcher(); err != nil {
 		return err
 	}
-	a.server, err = server.New(server.Options{Dispatcher: a.dispatch, Health: a.health, Files: a.files, Log: a.log})
+	a.server, err = server.New(server.Options{Dispatcher: a.dispatch, Health: a.health, Metrics: a.metrics.Handler(), Files: a.files, Log: a.log})
 	return err
 }
 
