@@ -21,6 +21,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/cadre-dev/cadre/internal/artifact"
 	authoperator "github.com/cadre-dev/cadre/internal/authz/operator"
 	"github.com/cadre-dev/cadre/internal/config"
@@ -37,10 +39,13 @@ import (
 	"github.com/cadre-dev/cadre/internal/model/cassette"
 	"github.com/cadre-dev/cadre/internal/model/catalogue"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/retention"
 	"github.com/cadre-dev/cadre/internal/runner"
 	"github.com/cadre-dev/cadre/internal/server"
 	"github.com/cadre-dev/cadre/internal/standard"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/bounded"
+	"github.com/cadre-dev/cadre/internal/store/metered"
 	"github.com/cadre-dev/cadre/internal/telemetry"
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/turn"
@@ -56,6 +61,8 @@ type Options struct {
 	Engine  string // a name of standard.Engines. Default: the first
 	// Ready is told where the server listens, once it does.
 	Ready func(url string)
+	// Note is told what a person should know of the start; nil for nobody.
+	Note func(text string)
 	// Stderr gets warnings beside the log file; nil for none.
 	Stderr   io.Writer
 	LogLevel slog.Level
@@ -73,6 +80,7 @@ type App struct {
 	ledger   string       // the database's id
 	log      *slog.Logger
 	lock     *config.Lock
+	metrics  *telemetry.Metrics
 	store    store.Store
 	artifact artifact.Store
 	alone    bool // the engine works for this process alone
@@ -91,6 +99,7 @@ type App struct {
 	server   *server.Server
 	listener net.Listener
 	started  time.Time
+	age      time.Duration // of events that retention removes; 0 for never
 	closers  []closer
 }
 
@@ -108,7 +117,7 @@ func Serve(ctx context.Context, o Options) error {
 	a := &App{opt: o, boot: id.New("boot"), started: time.Now()}
 	defer a.close()
 	steps := []func(context.Context) error{
-		a.openFolder, a.probe, a.openProcesses, a.openStore, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.listen,
+		a.settings, a.openFolder, a.probe, a.openProcesses, a.openStore, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.retain, a.listen,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -131,6 +140,12 @@ func (a *App) close() {
 			a.log.Error("part did not close", "part", c.name, "error", err)
 		}
 	}
+}
+
+// settings reads what must be right before anything is touched.
+func (a *App) settings(context.Context) (err error) {
+	a.age, err = retention.Age(os.Getenv)
+	return err
 }
 
 func (a *App) openFolder(context.Context) error {
@@ -158,22 +173,39 @@ func (a *App) openFolder(context.Context) error {
 
 func (a *App) openStore(ctx context.Context) error {
 	driver := standard.Store(os.Getenv)
-	s, err := driver.Open(ctx, standard.StoreOptions{DataDir: a.opt.DataDir, Env: os.Getenv, Log: a.log})
+	o := standard.StoreOptions{DataDir: a.opt.DataDir, Env: os.Getenv, Log: a.log}
+	if err := a.saveBeforeMigration(ctx, driver); err != nil {
+		return err
+	}
+	s, err := driver.Open(ctx, o)
 	if err != nil {
 		return err
 	}
-	a.store, a.driver = s, driver.Name
+	a.driver = driver.Name
 	a.onClose("store", func(context.Context) error { return s.Close() })
-	if err := a.openShared(); err != nil {
+	if err := a.openShared(s); err != nil {
 		return err
 	}
-	a.events = eventlog.New(s)
-	s.OnCommit(a.events.Publish)
+	if a.store, err = a.decorated(s, driver.Name); err != nil {
+		return err
+	}
+	a.events = eventlog.New(a.store)
+	a.store.OnCommit(a.events.Publish)
 	if a.artifact, err = standard.Artifacts()[0].Open(ctx, a.opt.DataDir); err != nil {
 		return err
 	}
 	a.onClose("artifacts", func(context.Context) error { return a.artifact.Close() })
 	return nil
+}
+
+// decorated is a store with measurements, within bounds.
+func (a *App) decorated(s store.Store, driver string) (store.Store, error) {
+	var err error
+	if a.metrics, err = telemetry.NewMetrics(); err != nil {
+		return nil, err
+	}
+	a.onClose("metrics", a.metrics.Close)
+	return metered.New(bounded.New(s, bounded.Options{}), driver, a.metrics.Meters(), otel.GetTracerProvider())
 }
 
 func (a *App) openEngine(ctx context.Context) error {
@@ -244,7 +276,7 @@ func (a *App) assemble(ctx context.Context) error {
 	if err := a.dispatcher(owner); err != nil {
 		return err
 	}
-	a.server, err = server.New(server.Options{Dispatcher: a.dispatch, Health: a.health, Files: a.files, Log: a.log})
+	a.server, err = server.New(server.Options{Dispatcher: a.dispatch, Health: a.health, Metrics: a.metrics.Handler(), Files: a.files, Log: a.log})
 	return err
 }
 
@@ -316,6 +348,26 @@ func (a *App) takeOver(ctx context.Context) error {
 	}
 	a.onClose("control", func(context.Context) error { a.control.Stop(); return nil })
 	return a.control.Start(ctx)
+}
+
+// retain removes what is old in the background, when an age is set.
+func (a *App) retain(ctx context.Context) error {
+	if a.age == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	w := retention.New(retention.Options{Store: a.store, Age: a.age, Owner: a.boot, Now: failpoint.Now, Log: a.log})
+	go func() {
+		defer close(done)
+		w.Run(ctx)
+	}()
+	a.onClose("retention", func(context.Context) error {
+		cancel()
+		<-done
+		return nil
+	})
+	return nil
 }
 
 // health says what is wrong now.

@@ -21,7 +21,7 @@ func Migrate(ctx context.Context, dir string, up bool) (cli.Schema, error) {
 	if up {
 		return migrateUp(ctx, driver, o)
 	}
-	if pid := config.Holder(dir); pid != 0 && driver.Folder {
+	if pid := config.Holder(dir); pid != 0 && driver.Files != nil {
 		return cli.Schema{}, fault.New(fault.FailedPrecondition, "DATA_FOLDER_HELD",
 			"a server (process %d) holds the data folder %s, and made its schema at its start: `cadre doctor` looks at it; end it with `cadre down` to look at the database itself", pid, dir)
 	}
@@ -59,7 +59,7 @@ func migrateUp(ctx context.Context, driver standard.StoreDriver, o standard.Stor
 
 func schemaOf(driver standard.StoreDriver, dir string, found store.Inspection) cli.Schema {
 	where := "the database that CADRE_DATABASE_URL names"
-	if driver.Folder {
+	if driver.Files != nil {
 		where = filepath.Clean(dir)
 	}
 	return cli.Schema{

@@ -18,8 +18,8 @@ import (
 const nodeFile = "node.id"
 
 // openShared notes whether other servers may work on the store, and who this one is.
-func (a *App) openShared() error {
-	shared, ok := a.store.(store.Shared)
+func (a *App) openShared(s store.Store) error {
+	shared, ok := s.(store.Shared)
 	if !ok {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (a *App) join(ctx context.Context) error {
 // store must agree on it.
 func (a *App) digestKey() ([]byte, error) {
 	if a.shared == nil {
-		return config.Key(a.opt.DataDir, "digest.key")
+		return config.Key(a.opt.DataDir, config.DigestKey)
 	}
 	key := sha256.Sum256([]byte("bodies of " + a.ledger))
 	return key[:], nil

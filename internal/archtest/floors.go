@@ -69,15 +69,17 @@ var floors = map[string]int{
 	"internal/skill":    engines,
 	"internal/mcp":      engines,
 
+	"internal/backup":    engines, // copies of a data folder, and what comes back from them
 	"internal/agenttest": engines, // what `cadre test` reads and judges
 
 	"internal/usage":    domain, // what model requests used, added up
 	"internal/pipeline": domain,
 	"internal/kind":     domain,
 
-	"internal/control": running,
-	"internal/runner":  running,
-	"internal/hands":   running,
+	"internal/control":   running,
+	"internal/runner":    running,
+	"internal/retention": running, // what is old is removed, in the background
+	"internal/hands":     running,
 
 	"internal/server": edges,
 	"internal/cli":    edges,

@@ -85,10 +85,12 @@ type StoreDriver struct {
 	Name string
 	// Chosen tells whether the environment asks for it; nil for the default.
 	Chosen func(env func(name string) string) bool
-	Folder bool // the database lies in the data folder
 	Open   func(ctx context.Context, o StoreOptions) (store.Store, error)
 	// Inspect looks into a database without changing it; the error says what is wrong.
 	Inspect func(ctx context.Context, o StoreOptions) (store.Inspection, error)
+	// Files is what the driver offers for backups when its database lies in the data
+	// folder; nil when it lies elsewhere.
+	Files *store.Files
 }
 
 // StoreOptions are what a database may need. A driver reads its own variables.
@@ -114,7 +116,7 @@ func Stores() []StoreDriver {
 			},
 		},
 		{
-			Name: "sqlite", Folder: true,
+			Name: "sqlite", Files: &sqlite.Files,
 			Open: func(ctx context.Context, o StoreOptions) (store.Store, error) { return sqlite.Open(ctx, o.DataDir) },
 			Inspect: func(ctx context.Context, o StoreOptions) (store.Inspection, error) {
 				return sqlite.Inspect(ctx, o.DataDir)

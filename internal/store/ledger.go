@@ -17,6 +17,7 @@ import (
 // attempt and generation are filled in by the store, and the events that were
 // committed go to OnCommit.
 type Ledger interface {
+	Retention
 	// Accept makes an input durable, with its execution and, when a.Session is set,
 	// its session. WORKSPACE_HELD when another session works in the same
 	// folder, SESSION_BUSY when the session refuses inputs while a turn runs. The answer
@@ -336,6 +337,10 @@ type SessionState struct {
 	Active    string
 	Open      int // executions without an outcome
 	Workspace string
+	// Removed is the greatest number of an event that retention removed from the log,
+	// RemovedTree the same in the order of the root's tree; 0 when it removed none.
+	Removed     int64
+	RemovedTree int64
 }
 
 // Nudge is a session to wake and the revision to wake it with.

@@ -254,6 +254,6 @@ func hydrate(ctx context.Context, d pipeline.Deps, m proto.Message) error {
 	if s.Status == nil {
 		s.Status = &sessionv1.SessionStatus{}
 	}
-	s.Status.LastSeq = state.LastSeq
+	s.Status.LastSeq, s.Status.RemovedSeq = state.LastSeq, state.Removed
 	return nil
 }

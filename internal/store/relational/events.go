@@ -120,9 +120,9 @@ func appendTypes(sql *strings.Builder, args []any, types []string) []any {
 // Session reads a session's ledger row.
 func (s *Store) Session(ctx context.Context, id string) (store.SessionState, error) {
 	st := store.SessionState{ID: id}
-	err := s.db.Read(ctx).Row(`SELECT s.org, s.root, s.depth, s.revision, s.last_seq, r.tree_seq, s.active, s.open, s.workspace
+	err := s.db.Read(ctx).Row(`SELECT s.org, s.root, s.depth, s.revision, s.last_seq, r.tree_seq, s.active, s.open, s.workspace, s.removed_seq, r.removed_tree
 		FROM sessions s JOIN sessions r ON r.id = s.root WHERE s.id = ?`, id).
-		Scan(&st.Org, &st.Root, &st.Depth, &st.Revision, &st.LastSeq, &st.TreeSeq, &st.Active, &st.Open, &st.Workspace)
+		Scan(&st.Org, &st.Root, &st.Depth, &st.Revision, &st.LastSeq, &st.TreeSeq, &st.Active, &st.Open, &st.Workspace, &st.Removed, &st.RemovedTree)
 	if err != nil {
 		return st, sessionMissing(err, id)
 	}

@@ -82,3 +82,25 @@ func notOurs(path string, err error) error {
 	return fault.New(fault.FailedPrecondition, "STORE_OPEN_FAILED",
 		"%s is no database of Cadre: move it away to begin anew, or name another folder with --data", path).Because(err)
 }
+
+// Schemas says which schema the database of the folder dir has, 0 when there is none,
+// and which one this release makes. It does not look for damage.
+func Schemas(ctx context.Context, dir string) (has, release int64, err error) {
+	steps, err := store.Steps(migrations)
+	if err != nil {
+		return 0, 0, err
+	}
+	if release = steps[len(steps)-1].Version; !Present(dir) {
+		return 0, release, nil
+	}
+	db, err := openDB(filepath.Join(dir, FileName), "deferred", 1, "query_only(1)")
+	if err != nil {
+		return 0, release, err
+	}
+	defer func() { _ = db.Close() }()
+	err = db.QueryRowContext(ctx, "SELECT COALESCE(max(version_id), 0) FROM schema_version WHERE is_applied").Scan(&has)
+	return has, release, readFault(err)
+}
+
+// Files is what the driver offers beside a Store.
+var Files = store.Files{Name: FileName, Copy: Copy, Present: Present, Adopt: Adopt, Schemas: Schemas}

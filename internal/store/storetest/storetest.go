@@ -61,6 +61,8 @@ func Run(t *testing.T, open Open) {
 		{"deletion", deletion},
 		{"history", histories},
 		{"usage", usages},
+		{"retention", retention},
+		{"usage of deleted sessions", usageOfDeleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

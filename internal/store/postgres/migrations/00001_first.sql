@@ -45,7 +45,8 @@ CREATE TABLE sessions (
   positions   BIGINT NOT NULL DEFAULT 0,
   revision    BIGINT NOT NULL DEFAULT 0,
   active      TEXT COLLATE "C" NOT NULL DEFAULT '',
-  open        BIGINT NOT NULL DEFAULT 0
+  open        BIGINT NOT NULL DEFAULT 0,
+  removed_seq BIGINT NOT NULL DEFAULT 0, removed_tree BIGINT NOT NULL DEFAULT 0, swept_seq BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX sessions_open ON sessions (id) WHERE open > 0;
 
