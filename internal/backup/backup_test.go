@@ -149,6 +149,14 @@ func TestADatabaseIsSetAsideAndNeverDeleted(t *testing.T) {
 	if after, err := os.ReadFile(filepath.Join(r.Aside, sqlite.FileName)); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the old database is not in %q (%v)", r.Aside, err)
 	}
+	for n := range 3 { // at the same moment again
+		forced.Now = forced.Now.UTC().Truncate(time.Second)
+		again, err := backup.Restore(t.Context(), file, forced)
+		must(t, err)
+		if dirs, _ := filepath.Glob(filepath.Join(dir, "replaced-*")); len(dirs) != n+2 || !sqlite.Present(again.Aside) {
+			t.Errorf("what was replaced is in %v", dirs)
+		}
+	}
 	if len(r.Differ) != 1 {
 		t.Errorf("keys that differ: %v", r.Differ)
 	}

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -175,8 +176,8 @@ func (t Target) sound(ctx context.Context, stage string) error {
 // exchange sets aside what was there and puts the backup's in its place. It answers
 // where the old is, "" when there was nothing.
 func (t Target) exchange(ctx context.Context, m Manifest, stage string) (string, error) {
-	aside := filepath.Join(t.Dir, "replaced-"+t.Now.UTC().Format("20060102T150405Z"))
-	if err := os.Mkdir(aside, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	aside, err := t.asideFolder()
+	if err != nil {
 		return "", err
 	}
 	for _, f := range m.Members {
@@ -200,6 +201,18 @@ func (t Target) exchange(ctx context.Context, m Manifest, stage string) (string,
 		return "", nil
 	}
 	return aside, nil
+}
+
+// asideFolder makes a new folder for what is replaced.
+func (t Target) asideFolder() (string, error) {
+	name := filepath.Join(t.Dir, "replaced-"+t.Now.UTC().Format("20060102T150405Z"))
+	for n := 2; ; n++ {
+		err := os.Mkdir(name, 0o700)
+		if !errors.Is(err, fs.ErrExist) {
+			return name, err
+		}
+		name = fmt.Sprintf("%s-%d", strings.TrimSuffix(name, fmt.Sprintf("-%d", n-1)), n)
+	}
 }
 
 func swap(from, to, aside string) error {

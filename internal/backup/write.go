@@ -20,6 +20,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/artifact"
 	"github.com/cadre-dev/cadre/internal/config"
+	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -56,6 +57,7 @@ func Write(ctx context.Context, s Source, out string) (Manifest, error) {
 			return Manifest{}, cannotWrite(out, err)
 		}
 	}
+	failpoint.Hit("backup.archived")
 	if err := publish(filepath.Join(temp, "archive"), out); err != nil {
 		return Manifest{}, cannotWrite(out, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/id"
 )
@@ -40,16 +41,19 @@ func Adopt(ctx context.Context, dir, from, aside string) error {
 	if err := replaceMark(dir, database, events); err != nil {
 		return moveFault(dir, err)
 	}
+	failpoint.Hit("adopt.marked")
 	for _, name := range files {
 		err := os.Rename(filepath.Join(dir, name), filepath.Join(aside, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return moveFault(dir, err)
 		}
 	}
+	failpoint.Hit("adopt.aside")
 	path := filepath.Join(dir, FileName)
 	if err := os.Rename(from, path); err != nil {
 		return moveFault(dir, err)
 	}
+	failpoint.Hit("adopt.renamed")
 	return durable(path)
 }
 
