@@ -12,12 +12,13 @@ import (
 	"github.com/cadre-dev/cadre/internal/backup"
 	"github.com/cadre-dev/cadre/internal/standard"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/telemetry"
 )
 
 // Backup saves a data folder in the file out. For a database that does not lie in it,
 // dump is the command that saves that.
 func Backup(ctx context.Context, version, dir, out string) (m backup.Manifest, dump string, err error) {
-	driver := standard.Stores()[0]
+	driver := standard.Store(os.Getenv)
 	s := backup.Source{Dir: dir, Version: version, Store: driver.Name, Artifacts: openArtifacts, Now: time.Now()}
 	if driver.Files != nil {
 		s.Database = func(ctx context.Context, to string) (store.Copied, error) { return driver.Files.Copy(ctx, dir, to) }
@@ -31,9 +32,9 @@ func Backup(ctx context.Context, version, dir, out string) (m backup.Manifest, d
 
 // Restore brings a backup into a data folder.
 func Restore(ctx context.Context, dir, file string, force bool) (backup.Restored, error) {
-	driver := standard.Stores()[0]
+	driver := standard.Store(os.Getenv)
 	t := backup.Target{
-		Dir: dir, Force: force, Store: driver.Name, Inspect: driver.Inspect, Derived: []string{"engine"}, Now: time.Now(),
+		Dir: dir, Force: force, Store: driver.Name, Derived: []string{"engine"}, Now: time.Now(),
 		Artifacts: func(ctx context.Context, dir string) (artifact.Store, error) {
 			return standard.Artifacts()[0].Open(ctx, dir)
 		},
@@ -69,7 +70,7 @@ const artifactPage = 500
 
 // referred lists what a database elsewhere refers to.
 func referred(ctx context.Context, driver standard.StoreDriver, dir string) (c store.Copied, err error) {
-	s, err := driver.Open(ctx, dir)
+	s, err := driver.Open(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv, Log: telemetry.Discard()})
 	if err != nil {
 		return c, err
 	}

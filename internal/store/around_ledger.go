@@ -92,8 +92,8 @@ func (a *around) Stale(ctx context.Context, before, now time.Time, limit int) ([
 	return result(ctx, a, Call{"stale", reading}, func(ctx context.Context) ([]Nudge, error) { return a.Store.Stale(ctx, before, now, limit) })
 }
 
-func (a *around) Disown(ctx context.Context, boot string, now time.Time) ([]LiveAttempt, error) {
-	return result(ctx, a, Call{"disown", writing}, func(ctx context.Context) ([]LiveAttempt, error) { return a.Store.Disown(ctx, boot, now) })
+func (a *around) Disown(ctx context.Context, boot, node string, now time.Time) ([]LiveAttempt, error) {
+	return result(ctx, a, Call{"disown", writing}, func(ctx context.Context) ([]LiveAttempt, error) { return a.Store.Disown(ctx, boot, node, now) })
 }
 
 func (a *around) LiveAttempts(ctx context.Context) ([]LiveAttempt, error) {

@@ -262,10 +262,10 @@ func (s *Store) LiveAttempts(ctx context.Context) ([]store.LiveAttempt, error) {
 	var all []store.LiveAttempt
 	err := s.db.Read(ctx).Rows(func(r sqldb.Scanner) error {
 		var a store.LiveAttempt
-		err := r.Scan(&a.Attempt, &a.Session, &a.Execution, &a.Generation, &a.BootEpoch, &a.Workflow, &a.Run, &a.Activity)
+		err := r.Scan(&a.Attempt, &a.Session, &a.Execution, &a.Generation, &a.BootEpoch, &a.Node, &a.Workflow, &a.Run, &a.Activity)
 		all = append(all, a)
 		return err
-	}, "SELECT id, session, execution, generation, boot, workflow, run, activity FROM attempts WHERE state = 'live' ORDER BY id")
+	}, "SELECT id, session, execution, generation, boot, node, workflow, run, activity FROM attempts WHERE state = 'live' ORDER BY id")
 	return all, err
 }
 

@@ -98,3 +98,17 @@ func marks(t *testing.T, l store.Ledger, session string) []*eventv1.Event {
 	}
 	return events
 }
+
+// Running is a turn that an attempt works on, in a session of its own.
+func Running(t *testing.T, l store.Ledger) store.Claimed {
+	t.Helper()
+	in := input(newSession(""), "", "hello")
+	if _, err := l.Accept(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Claim(t.Context(), claimOf(in.Session, in.Execution.ID, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

@@ -84,6 +84,7 @@ CREATE TABLE attempts (
   generation BIGINT NOT NULL,
   state      TEXT COLLATE "C" NOT NULL,
   boot       TEXT COLLATE "C" NOT NULL,
+  node       TEXT COLLATE "C" NOT NULL,
   workflow   TEXT COLLATE "C" NOT NULL,
   run        TEXT COLLATE "C" NOT NULL,
   activity   TEXT COLLATE "C" NOT NULL,

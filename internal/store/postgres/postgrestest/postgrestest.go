@@ -178,6 +178,9 @@ func start(dir string, settings []string) (*Cluster, error) {
 	if out, err := c.command(filepath.Join(bin, "initdb"), "-D", filepath.Join(c.Dir, "data"), "-U", "cadre", "-A", "trust", "-E", "UTF8", "--no-locale", "-N").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}
+	if err := c.guard(); err != nil {
+		return nil, err
+	}
 	for try := 0; ; try++ {
 		if err = c.run(bin, settings); err == nil || try == 3 {
 			return c, err
@@ -202,13 +205,39 @@ func (c *Cluster) Kill(t testing.TB) {
 	t.Helper()
 	pids, _ := exec.Command("pgrep", "-P", strconv.Itoa(c.cmd.Process.Pid)).Output()
 	_ = c.cmd.Process.Signal(syscall.SIGKILL)
+	<-c.done
 	for pid := range strings.FieldsSeq(string(pids)) {
-		if n, err := strconv.Atoi(pid); err == nil {
-			_ = syscall.Kill(n, syscall.SIGKILL)
+		n, err := strconv.Atoi(pid)
+		if err != nil {
+			continue
+		}
+		for syscall.Kill(n, syscall.SIGKILL) == nil && !dead(n) { // until it is gone with its shared memory
+			time.Sleep(time.Millisecond)
 		}
 	}
-	<-c.done
 	_ = os.Remove(filepath.Join(c.Dir, "data", "postmaster.pid"))
+}
+
+// Guarded is a user that needs a password, on servers that tests start.
+const Guarded = "guarded"
+
+// guard has the server ask one user for a password.
+func (c *Cluster) guard() error {
+	path := filepath.Join(c.Dir, "data", "pg_hba.conf")
+	rest, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append([]byte("host all "+Guarded+" 127.0.0.1/32 scram-sha-256\n"), rest...), 0o600)
+}
+
+// Given tells whether the server was given and not started.
+func (c *Cluster) Given() bool { return c.cmd == nil }
+
+// dead tells whether a process has ended and nobody has asked how.
+func dead(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && strings.Contains(string(stat), ") Z ")
 }
 
 // run starts the server on a free port.
