@@ -173,20 +173,19 @@ func (a *App) openFolder(context.Context) error {
 
 func (a *App) openStore(ctx context.Context) error {
 	driver := standard.Store(os.Getenv)
-	o := standard.StoreOptions{DataDir: a.opt.DataDir, Env: os.Getenv, Log: a.log}
 	if err := a.saveBeforeMigration(ctx, driver); err != nil {
 		return err
 	}
-	s, err := driver.Open(ctx, o)
+	s, err := driver.Open(ctx, standard.StoreOptions{DataDir: a.opt.DataDir, Env: os.Getenv, Log: a.log})
 	if err != nil {
 		return err
 	}
-	a.driver = driver.Name
 	a.onClose("store", func(context.Context) error { return s.Close() })
-	if err := a.openShared(s); err != nil {
+	a.driver = driver.Name
+	if a.store, err = a.decorated(s); err != nil {
 		return err
 	}
-	if a.store, err = a.decorated(s, driver.Name); err != nil {
+	if err := a.openShared(); err != nil {
 		return err
 	}
 	a.events = eventlog.New(a.store)
@@ -199,13 +198,13 @@ func (a *App) openStore(ctx context.Context) error {
 }
 
 // decorated is a store with measurements, within bounds.
-func (a *App) decorated(s store.Store, driver string) (store.Store, error) {
+func (a *App) decorated(s store.Store) (store.Store, error) {
 	var err error
 	if a.metrics, err = telemetry.NewMetrics(); err != nil {
 		return nil, err
 	}
 	a.onClose("metrics", a.metrics.Close)
-	return metered.New(bounded.New(s, bounded.Options{}), driver, a.metrics.Meters(), otel.GetTracerProvider())
+	return metered.New(bounded.New(s, bounded.Options{}), a.driver, a.metrics.Meters(), otel.GetTracerProvider())
 }
 
 func (a *App) openEngine(ctx context.Context) error {
