@@ -25,6 +25,8 @@ import (
 	"github.com/cadre-dev/cadre/internal/model/replay"
 	"github.com/cadre-dev/cadre/internal/model/scripted"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/search"
+	"github.com/cadre-dev/cadre/internal/search/fts5"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 	"github.com/cadre-dev/cadre/internal/tool"
@@ -83,6 +85,8 @@ func Models() []model.Registration {
 type StoreDriver struct {
 	Name string
 	Open func(ctx context.Context, dataDir string) (store.Store, error)
+	// Search is the index over a store that Open made, which is a search.Database too.
+	Search func() search.Index
 	// Inspect looks into a database that no server holds; the error says what is wrong.
 	Inspect func(ctx context.Context, dataDir string) (store.Inspection, error)
 }
@@ -91,7 +95,7 @@ type StoreDriver struct {
 func Stores() []StoreDriver {
 	return []StoreDriver{
 		{
-			Name: "sqlite", Inspect: sqlite.Inspect,
+			Name: "sqlite", Inspect: sqlite.Inspect, Search: fts5.New,
 			Open: func(ctx context.Context, dir string) (store.Store, error) { return sqlite.Open(ctx, dir) },
 		},
 	}

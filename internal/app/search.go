@@ -1,0 +1,27 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cadre-dev/cadre/internal/failpoint"
+	"github.com/cadre-dev/cadre/internal/search"
+	"github.com/cadre-dev/cadre/internal/standard"
+)
+
+// openSearch starts what keeps the search index up to date. A server that has much to
+// index is ready before it is.
+func (a *App) openSearch(ctx context.Context) error {
+	db, ok := a.store.(search.Database)
+	if !ok {
+		return errors.New("the store has no database for a search index")
+	}
+	known := search.NewRegistry()
+	for _, k := range standard.Kinds() {
+		known.Add(ctx, a.log, k.Name(), k.New, k.Search)
+	}
+	a.index = search.NewIndexer(search.Options{DB: db, Index: standard.Stores()[0].Search(), Known: known, Now: failpoint.Now, Log: a.log})
+	a.onClose("search", func(context.Context) error { a.index.Stop(); return nil })
+	a.index.Start(ctx)
+	return nil
+}
