@@ -69,6 +69,10 @@ type Options struct {
 type App struct {
 	opt      Options
 	boot     string
+	node     string       // this server's id, where several share the store
+	shared   store.Shared // nil when the store has one server alone
+	driver   string       // the store's
+	ledger   string       // the database's id
 	log      *slog.Logger
 	lock     *config.Lock
 	store    store.Store
@@ -156,13 +160,16 @@ func (a *App) openFolder(context.Context) error {
 }
 
 func (a *App) openStore(ctx context.Context) error {
-	driver := standard.Stores()[0]
-	s, err := driver.Open(ctx, a.opt.DataDir)
+	driver := standard.Store(os.Getenv)
+	s, err := driver.Open(ctx, standard.StoreOptions{DataDir: a.opt.DataDir, Env: os.Getenv, Log: a.log})
 	if err != nil {
 		return err
 	}
-	a.store = s
+	a.store, a.driver = s, driver.Name
 	a.onClose("store", func(context.Context) error { return s.Close() })
+	if err := a.openShared(); err != nil {
+		return err
+	}
 	a.events = eventlog.New(s)
 	s.OnCommit(a.events.Publish)
 	if a.artifact, err = standard.Artifacts()[0].Open(ctx, a.opt.DataDir); err != nil {
@@ -184,6 +191,7 @@ func (a *App) openEngine(ctx context.Context) error {
 		return err
 	}
 	ledger, err := a.ledgerID(ctx)
+	a.ledger = ledger
 	if err != nil {
 		return err
 	}
@@ -211,12 +219,7 @@ func alone(d standard.EngineDriver, env func(string) string) (bool, error) {
 // made once.
 func (a *App) ledgerID(ctx context.Context) (string, error) {
 	const key = "ledger_id"
-	known, err := a.store.BootState(ctx, key)
-	if known != "" || err != nil {
-		return known, err
-	}
-	made := id.New("led")
-	return made, a.store.SetBootState(ctx, key, made)
+	return a.store.InitBootState(ctx, key, id.New("led"))
 }
 
 // assemble makes everything that is not opened: runner, control, verbs, server.
@@ -235,8 +238,8 @@ func (a *App) assemble(context.Context) error {
 		Store: a.store, Models: a.models, Catalogue: a.known, Record: cassette.Record, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Artifact: a.artifact,
 		Events: a.events, Clock: failpoint.Now, SlogTurns: a.log,
 	}
-	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
-	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: a.host.End, BootEpoch: a.boot, Direct: a.alone, Now: failpoint.Now, Log: a.log})
+	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Node: a.node, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
+	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: a.host.End, BootEpoch: a.boot, Node: a.node, Shared: a.shared, Direct: a.alone, Now: failpoint.Now, Log: a.log})
 	a.files = server.NewFiles(a.artifact, time.Now)
 	if err := a.dispatcher(); err != nil {
 		return err
@@ -251,7 +254,7 @@ func (a *App) dispatcher() error {
 	if err != nil {
 		return err
 	}
-	key, err := config.Key(a.opt.DataDir, "digest.key")
+	key, err := a.digestKey()
 	if err != nil {
 		return err
 	}
@@ -278,7 +281,7 @@ func (a *App) dispatcher() error {
 	a.verbs = append(a.verbs, discovery.Verbs(a.deps)...)
 	a.verbs = append(a.verbs, server.ModelsVerb(a.deps, a.known), server.InfoVerb(server.Facts{
 		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),
-		Store: standard.Stores()[0].Name, Engine: a.opt.Engine,
+		Store: a.driver, Engine: a.opt.Engine,
 	}, a.health))
 	a.dispatch, err = server.NewDispatcher(a.verbs, []identity.Verifier{verifier}, validator, a.log)
 	return err
@@ -293,11 +296,17 @@ func (a *App) firstStart(ctx context.Context) error {
 		return err
 	}
 	stampDefault(m.GetMetadata(), time.Now())
-	return a.store.Create(ctx, pipeline.RowOf(k, m), nil)
+	if err := a.store.Create(ctx, pipeline.RowOf(k, m), nil); !errors.Is(err, store.ErrExists) { // another server may be faster
+		return err
+	}
+	return nil
 }
 
 // takeOver starts the engine and continues what a predecessor left.
 func (a *App) takeOver(ctx context.Context) error {
+	if err := a.join(ctx); err != nil {
+		return err
+	}
 	if err := a.control.Inherit(ctx); err != nil {
 		return err
 	}
@@ -316,6 +325,8 @@ func (a *App) health(ctx context.Context) []string {
 		reasons = append(reasons, "store: "+err.Error())
 	}
 	if err := a.engine.Health(ctx); err != nil {
+		reasons = append(reasons, "engine: "+err.Error())
+	} else if err := a.control.Refusal(); err != nil {
 		reasons = append(reasons, "engine: "+err.Error())
 	}
 	return reasons

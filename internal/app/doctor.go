@@ -137,7 +137,7 @@ const inspectTime = 30 * time.Second
 func checkStore(ctx context.Context, dir string) (database, clock Finding) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
-	found, err := standard.Stores()[0].Inspect(ctx, dir)
+	found, err := standard.Store(os.Getenv).Inspect(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv})
 	clock = checkClock(found.Newest)
 	switch {
 	case errors.Is(err, store.ErrNewerSchema):

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/search"
@@ -20,7 +21,7 @@ func (a *App) openSearch(ctx context.Context) error {
 	for _, k := range standard.Kinds() {
 		known.Add(ctx, a.log, k.Name(), k.New, k.Search)
 	}
-	a.index = search.NewIndexer(search.Options{DB: db, Index: standard.Stores()[0].Search(), Known: known, Now: failpoint.Now, Log: a.log})
+	a.index = search.NewIndexer(search.Options{DB: db, Index: standard.Store(os.Getenv).Search(), Known: known, Now: failpoint.Now, Log: a.log})
 	a.onClose("search", func(context.Context) error { a.index.Stop(); return nil })
 	a.index.Start(ctx)
 	return nil

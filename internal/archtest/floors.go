@@ -101,6 +101,7 @@ type place struct {
 	room  string // "" when the map does not know it
 	floor int
 	child string // the folder right below the room; "" for the room's own package
+	suite bool   // its own folder's name ends in test
 }
 
 // placeOf finds the room of a folder.
@@ -111,7 +112,7 @@ func placeOf(dir string) place {
 		if floor, known := floors[room]; known {
 			p := place{room: room, floor: floor}
 			if len(parts) > n {
-				p.child = parts[n]
+				p.child, p.suite = parts[n], strings.HasSuffix(parts[len(parts)-1], "test")
 			}
 			return p
 		}
@@ -122,7 +123,7 @@ func placeOf(dir string) place {
 // helper tells whether the package exists for tests: a suite or a set of fakes,
 // whose name ends in test, or anything under test/.
 func (p place) helper() bool {
-	return p.room == "test" || p.room == "internal/archtest" || (p.child != "" && strings.HasSuffix(p.child, "test"))
+	return p.room == "test" || p.room == "internal/archtest" || p.suite || (p.child != "" && strings.HasSuffix(p.child, "test"))
 }
 
 // driver tells whether the package implements a seam.

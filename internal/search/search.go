@@ -87,16 +87,17 @@ func SlotOf(generation int64) Slot {
 	return SlotB
 }
 
+// Key names a document.
+type Key struct{ Kind, ID string }
+
 // Index is a driver: tables of documents in the database of the store. It is safe for
 // concurrent use; what it writes belongs to the caller's transaction.
 type Index interface {
 	// Search answers normalised criteria.
 	Search(q sqldb.Querier, slot Slot, c Criteria) (Result, error)
-	// Put stores a document, replacing one with the same kind and id. It writes nothing
-	// when the one that is there has the same digest.
-	Put(tx sqldb.Tx, slot Slot, d Document) error
-	// Remove takes a document out, when there is one.
-	Remove(tx sqldb.Tx, slot Slot, kind, id string) error
+	// Write stores documents, each in the place of one with the same kind and id, and
+	// takes others out. It writes nothing for a document that is there with the same digest.
+	Write(tx sqldb.Tx, slot Slot, put []Document, gone []Key) error
 	// Clear takes up to limit documents out and says whether there may be more.
 	Clear(tx sqldb.Tx, slot Slot, limit int) (more bool, err error)
 	// Empty tells whether a slot holds nothing.

@@ -141,18 +141,21 @@ func (i *Indexer) write(ctx context.Context, rows []dirty) (again []dirty, err e
 		if err != nil {
 			return err
 		}
+		var mine []dirty
 		for _, d := range rows {
 			n, err := tx.Affect("DELETE FROM search_dirty WHERE kind = ? AND id = ? AND ticket = ?", d.kind, d.id, d.ticket)
-			if err == nil && n == 0 {
+			switch {
+			case err != nil:
+			case n > 0:
+				mine = append(mine, d)
+			default:
 				again, err = changedRow(tx, d, again)
-			} else if err == nil {
-				err = i.put(tx, st, d)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		return nil
+		return i.put(tx, st, mine)
 	})
 	return again, err
 }
@@ -167,27 +170,31 @@ func changedRow(tx sqldb.Tx, d dirty, to []dirty) ([]dirty, error) {
 	return append(to, d), err
 }
 
-// put writes a row's document into the generations that it belongs to.
-func (i *Indexer) put(tx sqldb.Tx, st state, d dirty) error {
-	var slots []Slot
-	if !d.bulk {
-		slots = append(slots, SlotOf(st.current))
+// put writes documents into the generations that they belong to.
+func (i *Indexer) put(tx sqldb.Tx, st state, rows []dirty) error {
+	if err := i.putInto(tx, SlotOf(st.current), slices.DeleteFunc(slices.Clone(rows), func(d dirty) bool { return d.bulk })); err != nil {
+		return err
 	}
-	if st.building != 0 {
-		slots = append(slots, SlotOf(st.building))
+	if st.building == 0 {
+		return nil
 	}
-	for _, slot := range slots {
-		var err error
+	return i.putInto(tx, SlotOf(st.building), rows)
+}
+
+func (i *Indexer) putInto(tx sqldb.Tx, slot Slot, rows []dirty) error {
+	var put []Document
+	var gone []Key
+	for _, d := range rows {
 		if d.found {
-			err = i.index.Put(tx, slot, d.doc)
+			put = append(put, d.doc)
 		} else {
-			err = i.index.Remove(tx, slot, d.kind, d.id)
-		}
-		if err != nil {
-			return err
+			gone = append(gone, Key{d.kind, d.id})
 		}
 	}
-	return nil
+	if len(rows) == 0 {
+		return nil
+	}
+	return i.index.Write(tx, slot, put, gone)
 }
 
 // readTurn reads what was said in a turn: its input, and the newest words of the model.

@@ -26,6 +26,9 @@ type Store interface {
 	// was never set.
 	BootState(ctx context.Context, key string) (string, error)
 	SetBootState(ctx context.Context, key, value string) error
+	// InitBootState sets a fact unless it is set, and answers what it is: of several
+	// callers one wins.
+	InitBootState(ctx context.Context, key, value string) (string, error)
 	// OnCommit names the function that gets the events of each transaction, in the
 	// order of their commits and before the committing call returns. It must not
 	// block and must not call the store. Set it before the first write.

@@ -47,8 +47,11 @@ func local(dir string) *sessionv1.Workspace {
 func TestReplayIsLiveByteForByte(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
-	session := talk(t, s, "replayed")
-	live := open(t, s, session, "", "").until(t, "turn.completed", 1)
+	agent(t, s, "replayed", script(t, chatter), "list")
+	session := silent(t, s.Sessions(), "replayed")
+	stream := open(t, s, session, "", "")
+	tell(t, s.Sessions(), session, "go") // only now, so that the reader sees all of it live
+	live := stream.until(t, "turn.completed", 1)
 	replay := open(t, s, session, "", "").until(t, "turn.completed", 1)
 	if a, b := durable(live), durable(replay); !slices.Equal(a, b) {
 		t.Errorf("live and replay differ:\n%v\n%v", a, b)

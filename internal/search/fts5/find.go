@@ -52,17 +52,8 @@ func (i Index) find(q sqldb.Querier, slot search.Slot, name string, c search.Cri
 
 func (Index) newest(q sqldb.Querier, slot search.Slot, name, match string, limit int, offset int64) ([]relational.Found, error) {
 	table := "search_" + name + "_" + string(slot)
-	return read(q, "SELECT "+relational.Columns+" FROM "+table+" f JOIN search_documents_"+string(slot)+" d ON d.docid = f.rowid WHERE f."+table+
+	return relational.Read(q, "SELECT "+relational.Columns+" FROM "+table+" f JOIN search_documents_"+string(slot)+" d ON d.docid = f.rowid WHERE f."+table+
 		" MATCH ? ORDER BY f.rowid DESC LIMIT ? OFFSET ?", match, limit, offset)
-}
-
-func read(q sqldb.Querier, sql string, args ...any) (all []relational.Found, err error) {
-	err = q.Rows(func(r sqldb.Scanner) error {
-		f, err := relational.Scan(r)
-		all = append(all, f)
-		return err
-	}, sql, args...)
-	return all, err
 }
 
 // list answers a page of all that criteria are narrowed to, the newest first.
@@ -72,7 +63,7 @@ func (i Index) list(q sqldb.Querier, slot search.Slot, c search.Criteria) (searc
 	if scope := scopeOf(c); scope != "" {
 		found, err = i.newest(q, slot, "terms", scope, c.Size, relational.Offset(c))
 	} else {
-		found, err = read(q, "SELECT "+relational.Columns+" FROM search_documents_"+string(slot)+" d ORDER BY d.docid DESC LIMIT ? OFFSET ?", c.Size, relational.Offset(c))
+		found, err = relational.Read(q, "SELECT "+relational.Columns+" FROM search_documents_"+string(slot)+" d ORDER BY d.docid DESC LIMIT ? OFFSET ?", c.Size, relational.Offset(c))
 	}
 	if err != nil {
 		return search.Result{}, err

@@ -8,7 +8,9 @@
 package relational
 
 import (
-	"errors"
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,8 +66,28 @@ func bit(b bool) int {
 // table is a table of a slot.
 func table(name string, slot search.Slot) string { return "search_" + name + "_" + string(slot) }
 
-// Put stores a document.
-func (d Documents) Put(tx sqldb.Tx, slot search.Slot, doc search.Document) error {
+// Write stores documents and takes others out. Counts come last and in one order, so
+// that no two transactions wait for one another.
+func (d Documents) Write(tx sqldb.Tx, slot search.Slot, put []search.Document, gone []search.Key) error {
+	sums := counts{}
+	for _, doc := range put {
+		if err := d.put(tx, slot, doc, sums); err != nil {
+			return err
+		}
+	}
+	for _, key := range gone {
+		old, err := d.old(tx, slot, key.Kind, key.ID)
+		if err == nil && old != nil {
+			err = d.drop(tx, slot, key, *old, sums)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return sums.write(tx, slot)
+}
+
+func (d Documents) put(tx sqldb.Tx, slot search.Slot, doc search.Document, sums counts) error {
 	digest := doc.Digest()
 	old, err := d.old(tx, slot, doc.Kind, doc.ID)
 	if err != nil {
@@ -75,72 +97,37 @@ func (d Documents) Put(tx sqldb.Tx, slot search.Slot, doc search.Document) error
 		if old.digest == digest {
 			return nil
 		}
-		if err := d.drop(tx, slot, doc.Kind, doc.ID, *old); err != nil {
+		if err := d.drop(tx, slot, search.Key{Kind: doc.Kind, ID: doc.ID}, *old, sums); err != nil {
 			return err
 		}
 	}
-	docid, err := free(tx, slot, doc, old)
+	w := Kept{doc.Title(), doc.All(), Scope(doc.Org, doc.Kind, doc.Public())}
+	docid, err := d.insert(tx, slot, doc, digest, w)
 	if err != nil {
 		return err
 	}
-	w := Kept{doc.Title(), doc.All(), Scope(doc.Org, doc.Kind, doc.Public())}
-	names, params, values := d.Words.Columns(w)
-	values = append([]any{
-		docid, doc.Kind, doc.ID, doc.Org, bit(doc.Public()), doc.Slug, doc.Name, strings.Join(doc.Tags, "\n"),
-		doc.Visibility, sqldb.Stamp(doc.CreatedAt), doc.Session, digest, doc.Description, doc.Text,
-	}, values...)
-	if err := tx.Exec("INSERT INTO "+table("documents", slot)+` (docid, kind, id, org, public, slug, name, tags, visibility, created_at, session, digest, description, body`+names+`)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?`+params+`)`, values...); err != nil {
-		return err
-	}
-	if err := count(tx, slot, doc.Org, doc.Kind, doc.Public(), 1); err != nil {
-		return err
-	}
+	sums[counted{doc.Org, doc.Kind, doc.Public()}]++
 	return d.Words.Insert(tx, slot, docid, w)
 }
 
-// kept is what is known of a document that is there.
-type kept struct {
-	docid       int64
-	org, digest string
-	public      bool
-	created     string
-}
-
-func (d Documents) old(tx sqldb.Tx, slot search.Slot, kind, id string) (*kept, error) {
-	var k kept
-	var public int
-	err := tx.Row("SELECT docid, org, public, digest, created_at FROM "+table("documents", slot)+" WHERE kind = ? AND id = ?", kind, id).
-		Scan(&k.docid, &k.org, &public, &k.digest, &k.created)
-	if errors.Is(err, sqldb.ErrNoRows) {
-		return nil, nil
+// insert gives a document its number: that of its time, or the next one that no other has.
+func (d Documents) insert(tx sqldb.Tx, slot search.Slot, doc search.Document, digest string, w Kept) (int64, error) {
+	names, params, values := d.Words.Columns(w)
+	q := "INSERT INTO " + table("documents", slot) + ` (docid, kind, id, org, public, slug, name, tags, visibility, created_at, session, digest, description, body` + names + `)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?` + params + `) ON CONFLICT (docid) DO NOTHING`
+	first := numberOf(doc.CreatedAt)
+	for docid, step := first, int64(1); ; docid += step {
+		n, err := tx.Affect(q, append([]any{
+			docid, doc.Kind, doc.ID, doc.Org, bit(doc.Public()), doc.Slug, doc.Name, strings.Join(doc.Tags, "\n"),
+			doc.Visibility, sqldb.Stamp(doc.CreatedAt), doc.Session, digest, doc.Description, doc.Text,
+		}, values...)...)
+		if err != nil || n > 0 {
+			return docid, err
+		}
+		if docid-first >= 64*step { // many of one moment: wider steps
+			step *= 2
+		}
 	}
-	k.public = public == 1
-	return &k, err
-}
-
-// Remove takes a document out, when there is one.
-func (d Documents) Remove(tx sqldb.Tx, slot search.Slot, kind, id string) error {
-	old, err := d.old(tx, slot, kind, id)
-	if err != nil || old == nil {
-		return err
-	}
-	return d.drop(tx, slot, kind, id, *old)
-}
-
-func (d Documents) drop(tx sqldb.Tx, slot search.Slot, kind, id string, old kept) error {
-	if err := d.Words.Delete(tx, slot, old.docid); err != nil {
-		return err
-	}
-	if err := tx.Exec("DELETE FROM "+table("documents", slot)+" WHERE kind = ? AND id = ?", kind, id); err != nil {
-		return err
-	}
-	return count(tx, slot, old.org, kind, old.public, -1)
-}
-
-func count(tx sqldb.Tx, slot search.Slot, org, kind string, public bool, n int) error {
-	return tx.Exec(`INSERT INTO search_counts (slot, org, kind, public, documents) VALUES (?,?,?,?,?)
-		ON CONFLICT (slot, org, kind, public) DO UPDATE SET documents = search_counts.documents + excluded.documents`, string(slot), org, kind, bit(public), n)
 }
 
 // firstYear is when numbers of documents begin.
@@ -149,22 +136,56 @@ var firstYear = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 // numberOf is a document's number by its time of creation, in units of 16 microseconds.
 func numberOf(created time.Time) int64 { return max(1, created.Sub(firstYear).Microseconds()>>4) }
 
-// free finds the number of a document: the one that it has, or the next one that
-// no other has.
-func free(tx sqldb.Tx, slot search.Slot, doc search.Document, old *kept) (int64, error) {
-	if old != nil && old.created == sqldb.Stamp(doc.CreatedAt) {
-		return old.docid, nil
+// kept is what is known of a document that is there.
+type kept struct {
+	docid       int64
+	org, digest string
+	public      bool
+}
+
+func (d Documents) old(tx sqldb.Tx, slot search.Slot, kind, id string) (*kept, error) {
+	var k kept
+	var public int
+	err := tx.Row("SELECT docid, org, public, digest FROM "+table("documents", slot)+" WHERE kind = ? AND id = ?", kind, id).
+		Scan(&k.docid, &k.org, &public, &k.digest)
+	if gone(err) {
+		return nil, nil
 	}
-	n := numberOf(doc.CreatedAt)
-	for step := int64(1); ; n += step {
-		var taken bool
-		if err := tx.Row("SELECT EXISTS (SELECT 1 FROM "+table("documents", slot)+" WHERE docid = ?)", n).Scan(&taken); err != nil || !taken {
-			return n, err
+	k.public = public == 1
+	return &k, err
+}
+
+func (d Documents) drop(tx sqldb.Tx, slot search.Slot, key search.Key, old kept, sums counts) error {
+	if err := d.Words.Delete(tx, slot, old.docid); err != nil {
+		return err
+	}
+	sums[counted{old.org, key.Kind, old.public}]--
+	return tx.Exec("DELETE FROM "+table("documents", slot)+" WHERE docid = ?", old.docid)
+}
+
+// counts are how many documents came or went.
+type counts map[counted]int
+
+type counted struct {
+	org, kind string
+	public    bool
+}
+
+func (c counts) write(tx sqldb.Tx, slot search.Slot) error {
+	keys := slices.SortedFunc(maps.Keys(c), func(a, b counted) int {
+		return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.kind, b.kind), cmp.Compare(bit(a.public), bit(b.public)))
+	})
+	for _, k := range keys {
+		if c[k] == 0 {
+			continue
 		}
-		if n-numberOf(doc.CreatedAt) >= 64*step { // many of one moment: wider steps
-			step *= 2
+		if err := tx.Exec(`INSERT INTO search_counts (slot, org, kind, public, documents) VALUES (?,?,?,?,?)
+			ON CONFLICT (slot, org, kind, public) DO UPDATE SET documents = search_counts.documents + excluded.documents`,
+			string(slot), k.org, k.kind, bit(k.public), c[k]); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // Cleared takes up to limit documents out of the table, which has no words any more.

@@ -32,6 +32,16 @@ func Scan(r sqldb.Scanner) (f Found, err error) {
 	return f, err
 }
 
+// Read reads the documents that a statement selects.
+func Read(q sqldb.Querier, sql string, args ...any) (all []Found, err error) {
+	err = q.Rows(func(r sqldb.Scanner) error {
+		f, err := Scan(r)
+		all = append(all, f)
+		return err
+	}, sql, args...)
+	return all, err
+}
+
 // Candidates are what a database found: by name and label, and by all words; the
 // newest of each, at most search.Candidates. More says that there are more.
 type Candidates struct {

@@ -52,11 +52,11 @@ func (s *Store) peek(ctx context.Context, session string, now time.Time) (store.
 	var state string
 	var cancelled bool
 	err = s.db.Read(ctx).Row(`SELECT x.id, x.state, x.cancelled, COALESCE(a.id, ''), COALESCE(a.generation, 0),
-		COALESCE(a.boot, ''), COALESCE(a.workflow, ''), COALESCE(a.run, ''), COALESCE(a.activity, '')
+		COALESCE(a.boot, ''), COALESCE(a.node, ''), COALESCE(a.workflow, ''), COALESCE(a.run, ''), COALESCE(a.activity, '')
 		FROM executions x LEFT JOIN attempts a ON a.id = x.attempt AND a.state = 'live'
 		WHERE x.session = ? AND x.state IN ('queued', 'running', 'waiting') ORDER BY x.position LIMIT 1`, session).
 		Scan(&w.Execution, &state, &cancelled, &w.Attempt.Attempt, &w.Attempt.Generation,
-			&w.Attempt.BootEpoch, &w.Attempt.Workflow, &w.Attempt.Run, &w.Attempt.Activity)
+			&w.Attempt.BootEpoch, &w.Attempt.Node, &w.Attempt.Workflow, &w.Attempt.Run, &w.Attempt.Activity)
 	switch {
 	case noRows(err):
 		return w, outbox, nil
@@ -181,8 +181,8 @@ func (t *txn) takeOver(x *execution, c store.Claim, first bool) error {
 	if err := t.Exec("UPDATE sessions SET active = ? WHERE id = ?", x.id, x.session); err != nil {
 		return err
 	}
-	if err := t.Exec(`INSERT INTO attempts (id, session, execution, generation, state, boot, workflow, run, activity, claimed_at)
-		VALUES (?,?,?,?,'live',?,?,?,?,?)`, x.attempt, x.session, x.id, x.generation, c.BootEpoch, c.Workflow, c.Run, c.Activity, sqldb.Stamp(c.Now)); err != nil {
+	if err := t.Exec(`INSERT INTO attempts (id, session, execution, generation, state, boot, node, workflow, run, activity, claimed_at)
+		VALUES (?,?,?,?,'live',?,?,?,?,?,?)`, x.attempt, x.session, x.id, x.generation, c.BootEpoch, c.Node, c.Workflow, c.Run, c.Activity, sqldb.Stamp(c.Now)); err != nil {
 		return err
 	}
 	return t.executionStatus(x, func(st *agentexecutionv1.AgentExecutionStatus) {

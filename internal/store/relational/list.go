@@ -61,12 +61,12 @@ type listBuilder struct {
 
 func (b *listBuilder) build(q store.Query) error {
 	b.sql.WriteString("SELECT " + rowColumns)
-	for _, o := range b.order {
+	for i, o := range b.order {
 		expr, err := b.expr(o.Column)
 		if err != nil {
 			return err
 		}
-		b.sql.WriteString(", CAST(" + expr + " AS TEXT)")
+		fmt.Fprintf(&b.sql, ", CAST(%s AS TEXT) AS key%d", expr, i)
 	}
 	b.sql.WriteString(" FROM resources WHERE kind = ?")
 	b.args = append(b.args, b.kind)

@@ -148,12 +148,14 @@ func (t *txn) reopen(x *execution, waitedFor string, r store.RecoverRequest) err
 }
 
 // Disown closes the attempts of processes that are gone.
-func (s *Store) Disown(ctx context.Context, boot string, now time.Time) ([]store.LiveAttempt, error) {
+func (s *Store) Disown(ctx context.Context, boot, node string, now time.Time) ([]store.LiveAttempt, error) {
 	live, err := s.LiveAttempts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	live = slices.DeleteFunc(live, func(a store.LiveAttempt) bool { return a.BootEpoch == boot })
+	live = slices.DeleteFunc(live, func(a store.LiveAttempt) bool {
+		return a.BootEpoch == boot || node != "" && a.Node != node
+	})
 	if len(live) == 0 {
 		return nil, nil
 	}

@@ -89,6 +89,21 @@ func (s *Store) SetBootState(ctx context.Context, key, value string) error {
 	})
 }
 
+// InitBootState sets a fact unless it is set, and answers what it is.
+func (s *Store) InitBootState(ctx context.Context, key, value string) (string, error) {
+	is, err := s.BootState(ctx, key)
+	if is != "" || err != nil {
+		return is, err
+	}
+	err = s.do(ctx, "boot_state", "", func(t *txn) error {
+		if err := t.Exec("INSERT INTO boot_state (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING", key, value); err != nil {
+			return err
+		}
+		return t.Row("SELECT value FROM boot_state WHERE key = ?", key).Scan(&is)
+	})
+	return is, err
+}
+
 // once answers whether a mutation was made before, and remembers it otherwise.
 // The answer is written by keep, after the change.
 func (t *txn) once(o *store.Once) error {

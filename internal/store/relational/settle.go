@@ -20,6 +20,7 @@ import (
 func (s *Store) Settle(ctx context.Context, f store.Fence, st store.Settlement) error {
 	late := false
 	err := s.do(ctx, "settle", f.Session, func(t *txn) error {
+		late = false
 		x, err := t.execution(f.Execution)
 		if err != nil {
 			return err
@@ -129,6 +130,7 @@ func (s *Store) Release(ctx context.Context, f store.Fence, reason string, now t
 func (s *Store) RequestCancel(ctx context.Context, c store.CancelRequest) (store.CancelAnswer, error) {
 	var out store.CancelAnswer
 	err := s.do(ctx, "cancel", c.Session, func(t *txn) error {
+		out = store.CancelAnswer{}
 		if err := t.once(c.Once); err != nil {
 			return err
 		}
@@ -260,10 +262,10 @@ func (s *Store) LiveAttempts(ctx context.Context) ([]store.LiveAttempt, error) {
 	var all []store.LiveAttempt
 	err := s.db.Read(ctx).Rows(func(r sqldb.Scanner) error {
 		var a store.LiveAttempt
-		err := r.Scan(&a.Attempt, &a.Session, &a.Execution, &a.Generation, &a.BootEpoch, &a.Workflow, &a.Run, &a.Activity)
+		err := r.Scan(&a.Attempt, &a.Session, &a.Execution, &a.Generation, &a.BootEpoch, &a.Node, &a.Workflow, &a.Run, &a.Activity)
 		all = append(all, a)
 		return err
-	}, "SELECT id, session, execution, generation, boot, workflow, run, activity FROM attempts WHERE state = 'live' ORDER BY id")
+	}, "SELECT id, session, execution, generation, boot, node, workflow, run, activity FROM attempts WHERE state = 'live' ORDER BY id")
 	return all, err
 }
 

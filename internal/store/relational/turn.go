@@ -15,6 +15,7 @@ import (
 func (s *Store) fenced(ctx context.Context, name string, f store.Fence, events []*eventv1.Event, fn func(*txn, *execution) error) error {
 	late := false
 	err := s.do(ctx, name, f.Session, func(t *txn) error {
+		late = false
 		x, err := t.owned(f, events)
 		if err != nil {
 			return err
