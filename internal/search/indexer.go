@@ -42,6 +42,7 @@ type Indexer struct {
 	ask    chan chan struct{} // somebody waits for the end of a sweep
 	cancel context.CancelFunc
 	done   chan struct{}
+	filled chan struct{} // closed once the index is that of these extractors
 
 	rebuild rebuild
 }
@@ -59,7 +60,7 @@ func NewIndexer(o Options) *Indexer {
 	def(&o.Linger, 5*time.Second)
 	return &Indexer{
 		db: o.DB, index: o.Index, known: o.Known, now: o.Now, log: o.Log, opt: o, me: id.New("idx"),
-		hint: make(chan struct{}, 1), ask: make(chan chan struct{}), done: make(chan struct{}),
+		hint: make(chan struct{}, 1), ask: make(chan chan struct{}), done: make(chan struct{}), filled: make(chan struct{}),
 	}
 }
 
@@ -78,6 +79,10 @@ func (i *Indexer) Stop() {
 	i.cancel()
 	<-i.done
 }
+
+// Filled is closed once the index is the one that these extractors make. Searches are
+// answered before that from what was there.
+func (i *Indexer) Filled() <-chan struct{} { return i.filled }
 
 // wake tells of a change. It never blocks.
 func (i *Indexer) wake() {

@@ -47,7 +47,7 @@ func (r *rebuild) step(ctx context.Context, i *Indexer) (busy bool, err error) {
 		return false, err
 	}
 	if st.building != 0 && st.holder != i.me && now.Before(st.expires) { // another one fills it
-		r.due = st.expires
+		r.due = now.Add(min(st.expires.Sub(now), i.opt.Poll))
 		return false, nil
 	}
 	r.due = time.Time{}
@@ -59,6 +59,11 @@ func (r *rebuild) step(ctx context.Context, i *Indexer) (busy bool, err error) {
 
 // leftOver looks whether an earlier index is still to be removed.
 func (r *rebuild) leftOver(ctx context.Context, i *Indexer, st state) (bool, error) {
+	select {
+	case <-i.filled:
+	default:
+		close(i.filled)
+	}
 	empty, err := i.index.Empty(i.read(ctx), st.other())
 	r.clear, r.idle = err == nil && !empty, err == nil && empty
 	return r.clear, err
@@ -187,6 +192,7 @@ func (r *rebuild) swap(ctx context.Context, i *Indexer) error {
 	if err == nil && done {
 		i.log.InfoContext(ctx, "search index was filled anew", "after_ms", i.now().Sub(r.began).Milliseconds())
 		*r = rebuild{clear: true, due: i.now().Add(i.opt.Linger)}
+		close(i.filled)
 	}
 	return err
 }

@@ -9,6 +9,8 @@ package relational
 
 import (
 	"cmp"
+	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -110,13 +112,13 @@ func (d Documents) put(tx sqldb.Tx, slot search.Slot, doc search.Document, sums 
 	return d.Words.Insert(tx, slot, docid, w)
 }
 
-// insert gives a document its number: that of its time, or the next one that no other has.
+// insert gives a document its number: that of its time, or one soon after that no other has.
 func (d Documents) insert(tx sqldb.Tx, slot search.Slot, doc search.Document, digest string, w Kept) (int64, error) {
 	names, params, values := d.Words.Columns(w)
 	q := "INSERT INTO " + table("documents", slot) + ` (docid, kind, id, org, public, slug, name, tags, visibility, created_at, session, digest, description, body` + names + `)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?` + params + `) ON CONFLICT (docid) DO NOTHING`
-	first := numberOf(doc.CreatedAt)
-	for docid, step := first, int64(1); ; docid += step {
+	for try := 0; ; try++ {
+		docid := numberOf(doc.CreatedAt) + apart(doc, try)
 		n, err := tx.Affect(q, append([]any{
 			docid, doc.Kind, doc.ID, doc.Org, bit(doc.Public()), doc.Slug, doc.Name, strings.Join(doc.Tags, "\n"),
 			doc.Visibility, sqldb.Stamp(doc.CreatedAt), doc.Session, digest, doc.Description, doc.Text,
@@ -124,10 +126,18 @@ func (d Documents) insert(tx sqldb.Tx, slot search.Slot, doc search.Document, di
 		if err != nil || n > 0 {
 			return docid, err
 		}
-		if docid-first >= 64*step { // many of one moment: wider steps
-			step *= 2
-		}
 	}
+}
+
+// apart spreads documents of one moment over an interval that grows with each try. It is
+// the same for the same document.
+func apart(doc search.Document, try int) int64 {
+	if try == 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%d %s %s", try, doc.Kind, doc.ID)
+	return int64(h.Sum64() % (8 << min(try, 40)))
 }
 
 // firstYear is when numbers of documents begin.
