@@ -19,8 +19,9 @@ func (c *app) searchCommand() *cobra.Command {
 		Use: "search [QUERY...]", Short: "Find resources of every kind, and what was said in turns",
 		Long: `Finds what has all the words of the query: in names, labels, descriptions and texts
 of resources, and in the inputs and answers of turns. The last word may be the
-beginning of one; letter case and accents make no difference. A word in a name counts
-most. Without a query the newest resources are shown.
+beginning of one, with up to two letters only in names and labels; letter case and
+accents make no difference. A word in a name counts most. Without a query the newest
+resources are shown.
 
 A turn is found with the passage in which a word stands and with its session, which
 ` + "`cadre attach`" + ` shows.`,

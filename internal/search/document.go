@@ -42,6 +42,11 @@ func (d Document) Title() []string {
 	return Words(d.Name, d.Slug, strings.Join(d.Tags, " "), unprefixed(d.ID))
 }
 
+// Beginnings are the short beginnings of words of its name, slug and labels.
+func (d Document) Beginnings() []string {
+	return Beginnings(Words(d.Name, d.Slug, strings.Join(d.Tags, " ")))
+}
+
 // All are all of its words, those of the title among them.
 func (d Document) All() []string {
 	return Words(d.Name, d.Slug, strings.Join(d.Tags, " "), unprefixed(d.ID), unprefixed(d.Session), d.Description, d.Text)

@@ -19,53 +19,57 @@ func (q Query) Score(name, slug, tags, description string) float64 {
 	if len(q.Words) == 0 {
 		return 1
 	}
-	names := Words(name, slug)
-	var tagged, described []string
-	sum, asked := 0.0, 0
-	for i := range q.Words {
-		switch worth, whole := q.worthOfName(i, names); {
-		case worth > 0:
-			sum += worth
-			asked += whole
-			continue
-		}
-		if tagged == nil {
-			tagged, described = Words(tags), Words(description)
-		}
-		switch {
-		case q.anyOf(i, tagged):
-			sum += inTags
-		case q.anyOf(i, described):
-			sum += inDescription
-		default:
-			sum += inText
-		}
+	worth := make([]float64, len(q.Words))
+	has, asked := q.inName(worth, name)
+	if slugHas, slugAsked := q.inName(worth, slug); slugAsked*has > asked*slugHas { // the one of which more was asked for
+		has, asked = slugHas, slugAsked
+	}
+	q.find(worth, tags, inTags, true)
+	q.find(worth, description, inDescription, false)
+	sum := 0.0
+	for _, w := range worth {
+		sum += max(w, inText)
 	}
 	score := sum / float64(len(q.Words))
 	if asked > 0 {
-		score -= wholeName * (1 - min(1, float64(asked)/float64(len(names))))
+		score -= wholeName * (1 - float64(asked)/float64(has))
 	}
 	return score
 }
 
-// worthOfName is what the query's i-th word is worth in a name; 0 when it is not there.
-func (q Query) worthOfName(i int, names []string) (worth float64, whole int) {
-	for _, w := range names {
-		if w == q.Words[i] {
-			return inName, 1
+// inName notes what words are worth in a name, and counts its words and those that were
+// asked for.
+func (q Query) inName(worth []float64, name string) (has, asked int) {
+	for s := range spots(name) {
+		has++
+		hit := false
+		for i, w := range q.Words {
+			switch {
+			case s.word == w:
+				worth[i], hit = inName, true
+			case q.fits(i, s.word, true):
+				worth[i], hit = max(worth[i], nameBegins), true
+			}
 		}
-		if q.Fits(i, w) {
-			worth, whole = nameBegins, 1
+		if hit {
+			asked++
 		}
 	}
-	return worth, whole
+	return has, asked
 }
 
-func (q Query) anyOf(i int, words []string) bool {
-	for _, w := range words {
-		if q.Fits(i, w) {
-			return true
+// find notes what words are worth that stand in a text, unless they are worth more.
+func (q Query) find(worth []float64, text string, value float64, title bool) {
+	for i := range worth {
+		if worth[i] < value {
+			for s := range spots(text) {
+				for i := range q.Words {
+					if worth[i] < value && q.fits(i, s.word, title) {
+						worth[i] = value
+					}
+				}
+			}
+			return
 		}
 	}
-	return false
 }

@@ -34,7 +34,7 @@ func (q Query) Snippet(texts ...string) string {
 
 func (q Query) found(word string) bool {
 	for i := range q.Words {
-		if q.Fits(i, word) {
+		if q.fits(i, word, false) {
 			return true
 		}
 	}

@@ -15,6 +15,7 @@ import (
 // Bounds of one transaction of the indexer, which others wait for.
 const (
 	batchRows  = 64
+	bulkRows   = 128
 	batchBytes = 128 << 10
 	// retries of a row that changes while it is indexed.
 	retries = 3
@@ -53,16 +54,16 @@ func (i *Indexer) sweep(ctx context.Context) error {
 // waiting reads what is dirty, behind a key.
 func (i *Indexer) waiting(ctx context.Context, bulk bool, kind, id string) ([]dirty, error) {
 	var all []dirty
-	level := 0
+	level, most := 0, batchRows
 	if bulk {
-		level = 1
+		level, most = 1, bulkRows
 	}
 	err := i.read(ctx).Rows(func(r sqldb.Scanner) error {
 		d := dirty{bulk: bulk}
 		err := r.Scan(&d.kind, &d.id, &d.ticket)
 		all = append(all, d)
 		return err
-	}, "SELECT kind, id, ticket FROM search_dirty WHERE bulk = ? AND (kind, id) > (?, ?) ORDER BY kind, id LIMIT ?", level, kind, id, batchRows)
+	}, "SELECT kind, id, ticket FROM search_dirty WHERE bulk = ? AND (kind, id) > (?, ?) ORDER BY kind, id LIMIT ?", level, kind, id, most)
 	return all, err
 }
 

@@ -73,8 +73,8 @@ func wordEnd(text string, at int) int {
 
 // fold writes a word as the index has it.
 func fold(word string) string {
-	if plain(word) {
-		return word[:min(len(word), maxWord)]
+	if ascii(word) { // lower-casing copies nothing that is lower already
+		return strings.ToLower(word[:min(len(word), maxWord)])
 	}
 	var b strings.Builder
 	n := 0
@@ -95,22 +95,58 @@ func fold(word string) string {
 	return b.String()
 }
 
-// plain tells whether a word is written as it stands.
-func plain(word string) bool {
+// ascii tells whether a word is written as it stands, but for its case.
+func ascii(word string) bool {
 	for i := range len(word) {
-		if c := word[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+		if word[i] >= utf8.RuneSelf {
 			return false
 		}
 	}
 	return true
 }
 
-// Query is what a query asks for: words that must all be there.
-type Query struct {
-	Words []string
-	// Open says that the last word may be the beginning of one.
-	Open bool
+// wide is how a letter beyond ASCII is written: so many bytes.
+const wide = 6
+
+// letters are the ends of the first letters of a written word.
+func letters(word string, most int) []int {
+	var ends []int
+	for at := 0; at < len(word) && len(ends) < most; {
+		if word[at] == '_' {
+			at += wide
+		} else {
+			at++
+		}
+		ends = append(ends, min(at, len(word)))
+	}
+	return ends
 }
+
+// short is how many letters a beginning has that is looked for in names and labels alone:
+// almost every text has a word that begins so.
+const short = 2
+
+// Beginnings are the short beginnings of words, written so that no word is like them.
+func Beginnings(words []string) []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, w := range words {
+		for _, end := range letters(w, short) {
+			if b := Beginning(w[:end]); !seen[b] {
+				seen[b] = true
+				all = append(all, b)
+			}
+		}
+	}
+	return all
+}
+
+// Beginning is how a short beginning is written.
+func Beginning(w string) string { return "b:" + w }
+
+// Query is what a query asks for: words that must all be there. The last one may be the
+// beginning of a word; one of up to two letters only of a name or label.
+type Query struct{ Words []string }
 
 // maxWords bounds the words of a query.
 const maxWords = 32
@@ -119,18 +155,19 @@ const maxWords = 32
 // is no syntax that could be wrong.
 func ParseQuery(text string) Query {
 	words := Words(text)
-	if len(words) > maxWords {
-		words = words[:maxWords]
-	}
-	if len(words) == 0 {
-		return Query{}
-	}
-	return Query{Words: words, Open: true}
+	return Query{words[:min(len(words), maxWords)]}
 }
 
-// Fits tells whether a word of a document is what the query's i-th word asks for.
-func (q Query) Fits(i int, word string) bool {
-	if q.Open && i == len(q.Words)-1 {
+// Short tells whether a word is too short to be the beginning of any.
+func Short(word string) bool { return len(letters(word, short+1)) <= short }
+
+// Open tells whether the query's i-th word may be the beginning of one.
+func (q Query) Open(i int) bool { return i == len(q.Words)-1 }
+
+// fits tells whether a word of a document is what the query's i-th word asks for. title
+// says that it stands in a name or label.
+func (q Query) fits(i int, word string, title bool) bool {
+	if q.Open(i) && (title || !Short(q.Words[i])) {
 		return strings.HasPrefix(word, q.Words[i])
 	}
 	return word == q.Words[i]

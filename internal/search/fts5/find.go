@@ -76,7 +76,7 @@ func (i Index) list(q sqldb.Querier, slot search.Slot, c search.Criteria) (searc
 func expression(q sqldb.Querier, slot search.Slot, words search.Query) (string, error) {
 	var parts []string
 	for n, w := range words.Words {
-		if !words.Open || n < len(words.Words)-1 {
+		if !words.Open(n) {
 			parts = append(parts, quote(w))
 			continue
 		}
@@ -91,7 +91,10 @@ func expression(q sqldb.Querier, slot search.Slot, words search.Query) (string, 
 
 // beginning looks for all words that begin so.
 func beginning(q sqldb.Querier, slot search.Slot, w string) (string, error) {
-	if len(w) <= indexedPrefix {
+	switch {
+	case search.Short(w):
+		return anyOf([]string{quote(w), quote(search.Beginning(w))}), nil
+	case len(w) == indexedPrefix:
 		return quote(w) + " *", nil
 	}
 	var known []string

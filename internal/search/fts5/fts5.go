@@ -2,9 +2,9 @@
 // names and labels and one of everything. What is narrowed by is a word as well, so
 // that a common word in a small organization is found without reading all of it.
 //
-// The tables keep no texts and no positions. The beginnings of words of up to three
-// letters have an index of their own; for longer ones the words that begin so are looked
-// up first, since merging them inside FTS5 costs time for every document that has one.
+// The tables keep no texts and no positions. Beginnings of three letters have an index of
+// their own; for longer ones the words that begin so are looked up first, since merging
+// them inside FTS5 costs time for every document that has one.
 package fts5
 
 import (
@@ -20,7 +20,7 @@ import (
 // Bounds of a beginning of a word.
 const (
 	indexedPrefix = 3  // bytes, of which the tables keep an index
-	mostWords     = 64 // words that a longer beginning is replaced by
+	mostWords     = 96 // words that a longer beginning is replaced by
 )
 
 // Index is the driver.

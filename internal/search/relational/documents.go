@@ -31,13 +31,13 @@ type Words interface {
 	Delete(tx sqldb.Tx, slot search.Slot, docid int64) error
 }
 
-// Kept are the words of a document.
+// Kept are the words of a document. Those of the scope go with the title and with all.
 type Kept struct{ Title, All, Scope []string }
 
 // Documents are the tables of one driver.
 type Documents struct{ Words Words }
 
-// Scope are words that no text has: what searches are narrowed by.
+// Scope are words that no text has, by which searches are narrowed.
 func Scope(org, kind string, public bool) []string {
 	return []string{OrgWord(org), KindWord(kind), PublicWord(public)}
 }
@@ -103,7 +103,7 @@ func (d Documents) put(tx sqldb.Tx, slot search.Slot, doc search.Document, sums 
 			return err
 		}
 	}
-	w := Kept{doc.Title(), doc.All(), Scope(doc.Org, doc.Kind, doc.Public())}
+	w := Kept{doc.Title(), doc.All(), append(Scope(doc.Org, doc.Kind, doc.Public()), doc.Beginnings()...)}
 	docid, err := d.insert(tx, slot, doc, digest, w)
 	if err != nil {
 		return err

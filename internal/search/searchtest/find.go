@@ -3,6 +3,7 @@ package searchtest
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -23,6 +24,7 @@ func findsWords(f *fixture) {
 		"ledger-close": "ledger-close", "close ledger mon": "ledger-close", "ledger tide": "", "clos month": "",
 		"harbour": "tide-watch", "team 7": "tide-watch", "grosse": "", "große": "tide-watch", "GROSSE": "", "größe": "tide-watch", "grö": "tide-watch",
 		"cafe naive": "tide-watch", "CAFÉ": "tide-watch", "天気": "kanji", "京": "kanji", "東京 天": "kanji", "大": "",
+		"le": "ledger-close", "ledger c": "ledger-close", "books cl": "ledger-close", "bo": "", "ka": "kanji", "ru": "running", "runs": "running", "runs dai": "running", "ledger t": "",
 		"daily runs": "running", "v2 10": "running", "example.org": "running", "mail@exam": "running",
 		`"ledger"`: "ledger-close", "ledger*": "ledger-close", "ledger OR": "",
 	} {
@@ -214,11 +216,11 @@ var Nasty = []string{
 func commonWords(f *fixture) {
 	var docs []search.Document
 	for n := range search.Candidates + 500 {
-		d := search.Document{Kind: "agent", ID: fmt.Sprintf("agt_%04d", n), Org: "default", Slug: fmt.Sprintf("s%04d", n), Text: "common water", Visibility: "org", CreatedAt: epoch.Add(1e9 * 60 * 60 * 24 * 365)}
+		d := search.Document{Kind: "agent", ID: fmt.Sprintf("agt_%04d", n), Org: "default", Slug: fmt.Sprintf("s%04d", n), Text: "common water", Visibility: "org", CreatedAt: epoch.Add(time.Duration(n/3) * time.Second)}
 		if n == 0 {
 			d.Slug = "common"
 		}
-		if n%500 == 1 {
+		if n%300 == 1 {
 			d.Org, d.Text = "harbor", "common water rare"
 		}
 		docs = append(docs, d)

@@ -112,7 +112,10 @@ func expression(c search.Criteria, words search.Query) string {
 	var parts []string
 	for n, w := range words.Words {
 		part := quote(w)
-		if words.Open && n == len(words.Words)-1 {
+		switch {
+		case words.Open(n) && search.Short(w):
+			part = anyOf([]string{part, quote(search.Beginning(w))})
+		case words.Open(n):
 			part += ":*"
 		}
 		parts = append(parts, part)

@@ -22,8 +22,8 @@ CREATE TABLE search_documents_a (
   session TEXT NOT NULL, digest TEXT NOT NULL, description TEXT NOT NULL, body TEXT NOT NULL
 );
 CREATE UNIQUE INDEX search_documents_a_key ON search_documents_a (kind, id);
-CREATE VIRTUAL TABLE search_titles_a USING fts5(terms, content='', contentless_delete=1, detail=none, prefix='1 2 3', tokenize="unicode61 remove_diacritics 0 tokenchars ':-_'");
-CREATE VIRTUAL TABLE search_terms_a USING fts5(terms, content='', contentless_delete=1, detail=none, prefix='1 2 3', tokenize="unicode61 remove_diacritics 0 tokenchars ':-_'");
+CREATE VIRTUAL TABLE search_titles_a USING fts5(terms, content='', contentless_delete=1, detail=none, prefix='3', tokenize="unicode61 remove_diacritics 0 tokenchars ':-_'");
+CREATE VIRTUAL TABLE search_terms_a USING fts5(terms, content='', contentless_delete=1, detail=none, prefix='3', tokenize="unicode61 remove_diacritics 0 tokenchars ':-_'");
 
 CREATE TABLE search_documents_b (
   docid INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, org TEXT NOT NULL, public INTEGER NOT NULL,
@@ -31,8 +31,8 @@ CREATE TABLE search_documents_b (
   session TEXT NOT NULL, digest TEXT NOT NULL, description TEXT NOT NULL, body TEXT NOT NULL
 );
 CREATE UNIQUE INDEX search_documents_b_key ON search_documents_b (kind, id);
-CREATE VIRTUAL TABLE search_titles_b USING fts5(terms, content='', contentless_delete=1, detail=none, prefix='1 2 3', tokenize="unicode61 remove_diacritics 0 tokenchars ':-_'");
-CREATE VIRTUAL TABLE search_terms_b USING fts5(terms, content='', contentless_delete=1, detail=none, prefix='1 2 3', tokenize="unicode61 remove_diacritics 0 tokenchars ':-_'");
+CREATE VIRTUAL TABLE search_titles_b USING fts5(terms, content='', contentless_delete=1, detail=none, prefix='3', tokenize="unicode61 remove_diacritics 0 tokenchars ':-_'");
+CREATE VIRTUAL TABLE search_terms_b USING fts5(terms, content='', contentless_delete=1, detail=none, prefix='3', tokenize="unicode61 remove_diacritics 0 tokenchars ':-_'");
 
 -- How many documents there are, so that lists count without reading them.
 CREATE TABLE search_counts (

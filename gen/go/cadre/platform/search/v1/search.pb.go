@@ -29,9 +29,10 @@ const (
 
 type SearchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Words that must all be there; the last one may be the beginning of a word. Letter
-	// case and accents make no difference. At most 500 characters without the blanks
-	// around them. Empty: all resources, the newest first.
+	// Words that must all be there. The last one may be the beginning of a word, with up to
+	// two letters only in names and labels. Letter case and accents make no difference. At
+	// most 500 characters without the blanks around them. Empty: all resources, the newest
+	// first.
 	Query string `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
 	// The organization. Absent, it is `default`; `*` is all that the caller may see.
 	Org string `protobuf:"bytes,2,opt,name=org,proto3" json:"org,omitempty"`
