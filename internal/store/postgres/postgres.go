@@ -3,9 +3,9 @@
 //
 // It promises what package store asks for. Transactions are READ COMMITTED and lock
 // the rows that they change. A commit whose answer is lost with its connection is
-// looked up by its transaction id, so that its outcome is always known. Nothing
-// outlives a transaction on a connection, so that a pooler in transaction mode may
-// stand in between; only listening for hints wants a connection of its own, by the
+// looked up by a token that its transaction wrote, so that its outcome is known.
+// Nothing outlives a transaction on a connection, so that a pooler in transaction mode
+// may stand in between; only listening for hints wants a connection of its own, by the
 // direct address, and is replaced by a poll where there is none.
 package postgres
 
@@ -49,6 +49,7 @@ type database struct {
 	log    *slog.Logger
 	texts  texts
 	keys   keyed
+	slots  slots
 	hints  *hints
 	notify atomic.Pointer[func([]*eventv1.Event)]
 	sick   atomic.Pointer[error] // why the newest write failed; nil when it did not
@@ -74,6 +75,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	db := &database{pool: pool, log: o.Log}
+	if _, err := pool.Exec(ctx, sweep); err != nil {
+		pool.Close()
+		return nil, readFault(err)
+	}
 	if db.hints, err = startHints(db, o); err != nil {
 		pool.Close()
 		return nil, err

@@ -2,14 +2,12 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	"github.com/cadre-dev/cadre/internal/failpoint"
@@ -24,11 +22,6 @@ const (
 	firstPause     = 5 * time.Millisecond
 	longestPause   = 500 * time.Millisecond
 )
-
-// begin opens a transaction with its bounds and asks for its id, in one round trip.
-// Everything is local to the transaction.
-const begin = `BEGIN; SET LOCAL statement_timeout = '15s'; SET LOCAL lock_timeout = '10s';
-SET LOCAL idle_in_transaction_session_timeout = '30s'; SET LOCAL synchronous_commit = on; SELECT pg_current_xact_id()::text`
 
 // Write runs fn in a transaction. It is made again when it met another one, or when
 // its connection was lost before the commit; a context that ends after the beginning
@@ -63,7 +56,7 @@ func (d *database) Write(ctx context.Context, name, key string, fn func(sqldb.Tx
 }
 
 // write is one try.
-func (d *database) write(ctx context.Context, name string, fn func(sqldb.Tx) error) error {
+func (d *database) write(ctx context.Context, name string, fn func(sqldb.Tx) error) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errSlow)
 	defer cancel()
 	conn, err := d.pool.Acquire(ctx)
@@ -71,8 +64,9 @@ func (d *database) write(ctx context.Context, name string, fn func(sqldb.Tx) err
 		return err
 	}
 	defer conn.Release()
-	id, err := start(ctx, conn)
-	if err != nil {
+	p := d.slots.take()
+	defer func() { d.slots.free(p, err) }()
+	if _, err := conn.Conn().PgConn().Exec(ctx, p.begin()).ReadAll(); err != nil {
 		return err
 	}
 	t := &txn{ctx: ctx, conn: conn.Conn(), db: d}
@@ -81,7 +75,7 @@ func (d *database) write(ctx context.Context, name string, fn func(sqldb.Tx) err
 		return err
 	}
 	failpoint.Hit("commit." + name + ".before")
-	if err := d.commit(ctx, conn, id); err != nil {
+	if err := d.commit(ctx, conn, p); err != nil {
 		return err
 	}
 	failpoint.Hit("commit." + name + ".after")
@@ -91,15 +85,6 @@ func (d *database) write(ctx context.Context, name string, fn func(sqldb.Tx) err
 
 var errSlow = fault.New(fault.Unavailable, "STORE_SLOW", "the store did not answer within a minute").Retry()
 
-// start begins a transaction and answers its id.
-func start(ctx context.Context, conn *pgxpool.Conn) (string, error) {
-	results, err := conn.Conn().PgConn().Exec(ctx, begin).ReadAll()
-	if err != nil {
-		return "", err
-	}
-	return string(results[len(results)-1].Rows[0][0]), nil
-}
-
 // guarded runs fn; its panic is an error.
 func guarded(t *txn, fn func(sqldb.Tx) error) (err error) {
 	defer func() {
@@ -108,44 +93,6 @@ func guarded(t *txn, fn func(sqldb.Tx) error) (err error) {
 		}
 	}()
 	return fn(t)
-}
-
-// commit ends the transaction. When its answer is lost, the database is asked what
-// became of it.
-func (d *database) commit(ctx context.Context, conn *pgxpool.Conn, id string) error {
-	tag, err := conn.Exec(ctx, "COMMIT", pgx.QueryExecModeSimpleProtocol)
-	switch {
-	case err == nil && tag.String() == "ROLLBACK":
-		return fault.New(fault.Internal, "INTERNAL", "internal error").Because(errors.New("a transaction with a failed statement was committed"))
-	case err == nil:
-		return nil
-	case state(err) != "" && !cutOff(err):
-		return err // refused, and rolled back
-	}
-	return d.outcome(ctx, id, err)
-}
-
-// outcome looks up a transaction whose end was not answered.
-func (d *database) outcome(ctx context.Context, id string, lost error) error {
-	for began, pause := time.Now(), firstPause; time.Since(began) < 3*patience; pause = min(2*pause, longestPause) {
-		var status *string
-		err := d.pool.QueryRow(ctx, "SELECT pg_xact_status($1::text::xid8)", id).Scan(&status)
-		switch {
-		case err == nil && status != nil && *status == "committed":
-			return nil
-		case err == nil && (status == nil || *status == "aborted"):
-			return lost
-		case err != nil && !cutOff(err):
-			return unknown(lost)
-		}
-		time.Sleep(pause)
-	}
-	return unknown(lost)
-}
-
-func unknown(err error) error {
-	return fault.New(fault.Unavailable, "STORE_OUTCOME_UNKNOWN",
-		"the PostgreSQL server was lost during a commit and does not come back: whether the last change was made is not known").Because(fmt.Errorf("%v", err))
 }
 
 // feel notes whether the store can write, for Health.

@@ -232,6 +232,14 @@ CREATE INDEX dispatches_agent ON dispatches (agent, at);
 
 CREATE TABLE leases (name TEXT COLLATE "C" PRIMARY KEY, holder TEXT COLLATE "C" NOT NULL, epoch BIGINT NOT NULL, expires_at TEXT COLLATE "C" NOT NULL);
 
+-- What each place for transactions of a server committed last: a commit whose answer was
+-- lost is looked up here.
+CREATE TABLE commit_slots (
+  slot  TEXT COLLATE "C" PRIMARY KEY,
+  token BIGINT NOT NULL,
+  at    TIMESTAMPTZ NOT NULL
+);
+
 -- Servers that share this database. Their clock is the database's.
 CREATE TABLE nodes (
   id      TEXT COLLATE "C" PRIMARY KEY,
