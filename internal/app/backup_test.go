@@ -1,6 +1,7 @@
 package app
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,6 +29,30 @@ func TestTheDumpCommandHasNoSecret(t *testing.T) {
 		if got := dumpCommand(address); got != want || strings.Contains(got, "s3") {
 			t.Errorf("%s gave %s", address, got)
 		}
+	}
+}
+
+func TestTheDoctorTellsTheNewestBackup(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if got := checkBackup(dir); got != nil {
+		t.Errorf("without one it tells %v", got)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "backups"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, days := range map[string]int{"backups/before-v3-20260101T000000.000Z.db": 30, "cadre-backup-20260102T000000Z.tar.gz": 3} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		then := time.Now().Add(-time.Duration(days) * 24 * time.Hour)
+		if err := os.Chtimes(path, then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := checkBackup(dir); len(got) != 1 || !got[0].OK || !strings.Contains(got[0].Detail, "is 3 days old (cadre-backup-20260102T000000Z.tar.gz)") {
+		t.Errorf("it tells %v", got)
 	}
 }
 
