@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
@@ -110,10 +111,10 @@ func databaseURL(env func(string) string) string {
 
 // dumpCommand saves a PostgreSQL database, without the secret of its address.
 func dumpCommand(address string) string {
-	const dump = "pg_dump --format=custom --file=cadre.dump "
+	const dump, fallback = "pg_dump --format=custom --file=cadre.dump ", `"$CADRE_DATABASE_URL"`
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return dump + `"$CADRE_DATABASE_URL"`
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return dump + fallback
 	}
 	if u.User != nil {
 		u.User = url.User(u.User.Username())
@@ -123,5 +124,8 @@ func dumpCommand(address string) string {
 		q.Del(secret)
 	}
 	u.RawQuery = q.Encode()
+	if strings.Contains(u.String(), "'") {
+		return dump + fallback
+	}
 	return dump + "'" + u.String() + "'"
 }

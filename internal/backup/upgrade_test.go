@@ -75,7 +75,7 @@ func TestNoMigrationWithoutACopyUnlessToldSo(t *testing.T) {
 	files.Copy = nil // is not reached
 	var st syscall.Statfs_t
 	must(t, syscall.Statfs(full, &st))
-	huge := int64(st.Bavail)*int64(st.Bsize) + 1<<30
+	huge := int64(st.Bavail)*st.Bsize + 1<<30
 	if err := os.Truncate(filepath.Join(full, sqlite.FileName), huge); err != nil {
 		t.Skipf("no file of %d bytes can be made: %v", huge, err)
 	}

@@ -142,12 +142,12 @@ func (w *writing) close() {
 
 func (w *writing) keys(context.Context) error {
 	for _, name := range config.KeyFiles {
-		print, err := config.Fingerprint(w.Dir, name)
+		mark, err := config.Fingerprint(w.Dir, name)
 		if err != nil {
 			return err
 		}
-		if print != "" {
-			w.m.Keys = append(w.m.Keys, Key{name, print})
+		if mark != "" {
+			w.m.Keys = append(w.m.Keys, Key{name, mark})
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func (a *around) Create(ctx context.Context, row Row, once *Once) error {
 }
 
 func (a *around) Save(ctx context.Context, row Row) error {
-	return a.do(ctx, Call{"save", writing}, func(ctx context.Context) error { return a.Store.Save(ctx, row) })
+	return a.do(ctx, Call{"save", writing}, func(ctx context.Context) error { return a.Store.Save(ctx, row) }) //nolint:forbidigo // it is that very call that is passed on
 }
 
 func (a *around) Get(ctx context.Context, kind resource.Kind, id string) (Row, error) {
