@@ -2,7 +2,7 @@
 // opened, in which order, and how it ends.
 //
 // Order: data folder and lock, a try of the port, the end of processes that were
-// left alive, keys, store, artifacts, engine,
+// left alive, keys, store, artifacts, search index, engine,
 // takeover of what was left running, port. The bound port is the sign of
 // readiness. The end is the other way round; the store closes last.
 package app
@@ -27,6 +27,7 @@ import (
 	authoperator "github.com/cadre-dev/cadre/internal/authz/operator"
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/control"
+	"github.com/cadre-dev/cadre/internal/discovery"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/eventlog"
 	"github.com/cadre-dev/cadre/internal/failpoint"
@@ -41,6 +42,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/retention"
 	"github.com/cadre-dev/cadre/internal/runner"
+	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/server"
 	"github.com/cadre-dev/cadre/internal/standard"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -82,6 +84,7 @@ type App struct {
 	lock     *config.Lock
 	metrics  *telemetry.Metrics
 	store    store.Store
+	index    *search.Indexer
 	artifact artifact.Store
 	alone    bool // the engine works for this process alone
 	engine   engine.Engine
@@ -117,7 +120,7 @@ func Serve(ctx context.Context, o Options) error {
 	a := &App{opt: o, boot: id.New("boot"), started: time.Now()}
 	defer a.close()
 	steps := []func(context.Context) error{
-		a.settings, a.openFolder, a.probe, a.openProcesses, a.openStore, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.retain, a.listen,
+		a.settings, a.openFolder, a.probe, a.openProcesses, a.openStore, a.openSearch, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.retain, a.listen,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -173,20 +176,19 @@ func (a *App) openFolder(context.Context) error {
 
 func (a *App) openStore(ctx context.Context) error {
 	driver := standard.Store(os.Getenv)
-	o := standard.StoreOptions{DataDir: a.opt.DataDir, Env: os.Getenv, Log: a.log}
 	if err := a.saveBeforeMigration(ctx, driver); err != nil {
 		return err
 	}
-	s, err := driver.Open(ctx, o)
+	s, err := driver.Open(ctx, standard.StoreOptions{DataDir: a.opt.DataDir, Env: os.Getenv, Log: a.log})
 	if err != nil {
 		return err
 	}
-	a.driver = driver.Name
 	a.onClose("store", func(context.Context) error { return s.Close() })
-	if err := a.openShared(s); err != nil {
+	a.driver = driver.Name
+	if a.store, err = a.decorated(s); err != nil {
 		return err
 	}
-	if a.store, err = a.decorated(s, driver.Name); err != nil {
+	if err := a.openShared(); err != nil {
 		return err
 	}
 	a.events = eventlog.New(a.store)
@@ -199,13 +201,13 @@ func (a *App) openStore(ctx context.Context) error {
 }
 
 // decorated is a store with measurements, within bounds.
-func (a *App) decorated(s store.Store, driver string) (store.Store, error) {
+func (a *App) decorated(s store.Store) (store.Store, error) {
 	var err error
 	if a.metrics, err = telemetry.NewMetrics(); err != nil {
 		return nil, err
 	}
 	a.onClose("metrics", a.metrics.Close)
-	return metered.New(bounded.New(s, bounded.Options{}), driver, a.metrics.Meters(), otel.GetTracerProvider())
+	return metered.New(bounded.New(s, bounded.Options{}), a.driver, a.metrics.Meters(), otel.GetTracerProvider())
 }
 
 func (a *App) openEngine(ctx context.Context) error {
@@ -298,7 +300,7 @@ func (a *App) dispatcher(owner string) error {
 	a.deps = pipeline.Deps{
 		Store: a.store, Authz: authoperator.New(owner), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
 		Catalogue: a.known, Artifacts: a.artifact, Link: a.files.Link,
-		Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Processes: processes{a.host, a.log},
+		Search: search.NewFinder(a.index), Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Processes: processes{a.host, a.log},
 		BodyDigest: func(body []byte) string {
 			mac := hmac.New(sha256.New, key)
 			mac.Write(body)
@@ -311,6 +313,7 @@ func (a *App) dispatcher(owner string) error {
 		kinds = append(kinds, k.Name())
 	}
 	a.verbs = append(a.verbs, usage.Verbs(a.deps)...)
+	a.verbs = append(a.verbs, discovery.Verbs(a.deps)...)
 	a.verbs = append(a.verbs, server.ModelsVerb(a.deps, a.known), server.InfoVerb(server.Facts{
 		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),
 		Store: a.driver, Engine: a.opt.Engine,

@@ -19,7 +19,7 @@ func assembled(t *testing.T) *App {
 	t.Helper()
 	a := &App{opt: Options{DataDir: t.TempDir(), Engine: "memory", Version: "test"}, boot: "boot_test"}
 	t.Cleanup(a.close)
-	for _, step := range []func(context.Context) error{a.openFolder, a.openProcesses, a.openStore, a.openEngine, a.assemble, a.firstStart} {
+	for _, step := range []func(context.Context) error{a.openFolder, a.openProcesses, a.openStore, a.openSearch, a.openEngine, a.assemble, a.firstStart} {
 		if err := step(t.Context()); err != nil {
 			t.Fatal(err)
 		}

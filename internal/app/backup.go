@@ -12,6 +12,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/backup"
 	"github.com/cadre-dev/cadre/internal/standard"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/telemetry"
 )
 
 // Backup saves a data folder in the file out. For a database that does not lie in it,
@@ -33,7 +34,7 @@ func Backup(ctx context.Context, version, dir, out string) (m backup.Manifest, d
 func Restore(ctx context.Context, dir, file string, force bool) (backup.Restored, error) {
 	driver := standard.Store(os.Getenv)
 	t := backup.Target{
-		Dir: dir, Force: force, Store: driver.Name, Inspect: inspect(driver), Derived: []string{"engine"}, Now: time.Now(),
+		Dir: dir, Force: force, Store: driver.Name, Derived: []string{"engine"}, Now: time.Now(),
 		Artifacts: func(ctx context.Context, dir string) (artifact.Store, error) {
 			return standard.Artifacts()[0].Open(ctx, dir)
 		},
@@ -60,13 +61,6 @@ func (a *App) saveBeforeMigration(ctx context.Context, driver standard.StoreDriv
 	return nil
 }
 
-// inspect looks into the database of a data folder.
-func inspect(driver standard.StoreDriver) func(context.Context, string) (store.Inspection, error) {
-	return func(ctx context.Context, dir string) (store.Inspection, error) {
-		return driver.Inspect(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv})
-	}
-}
-
 func openArtifacts(ctx context.Context, dir string) (artifact.Store, error) {
 	return standard.Artifacts()[0].Open(ctx, dir)
 }
@@ -76,7 +70,7 @@ const artifactPage = 500
 
 // referred lists what a database elsewhere refers to.
 func referred(ctx context.Context, driver standard.StoreDriver, dir string) (c store.Copied, err error) {
-	s, err := driver.Open(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv})
+	s, err := driver.Open(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv, Log: telemetry.Discard()})
 	if err != nil {
 		return c, err
 	}

@@ -54,7 +54,7 @@ func booted(t *testing.T, dir string, before, look func(*App, *facts)) {
 		a.store = f
 		return nil
 	}
-	for _, step := range []func(context.Context) error{a.openFolder, a.openProcesses, a.openStore, watch, a.openEngine, a.assemble, a.firstStart} {
+	for _, step := range []func(context.Context) error{a.openFolder, a.openProcesses, a.openStore, a.openSearch, watch, a.openEngine, a.assemble, a.firstStart} {
 		if err := step(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -18,8 +18,8 @@ import (
 const nodeFile = "node.id"
 
 // openShared notes whether other servers may work on the store, and who this one is.
-func (a *App) openShared(s store.Store) error {
-	shared, ok := s.(store.Shared)
+func (a *App) openShared() error {
+	shared, ok := store.Inner(a.store).(store.Shared)
 	if !ok {
 		return nil
 	}

@@ -72,9 +72,10 @@ var floors = map[string]int{
 	"internal/backup":    engines, // copies of a data folder, and what comes back from them
 	"internal/agenttest": engines, // what `cadre test` reads and judges
 
-	"internal/usage":    domain, // what model requests used, added up
-	"internal/pipeline": domain,
-	"internal/kind":     domain,
+	"internal/usage":     domain, // what model requests used, added up
+	"internal/discovery": domain, // finding resources of every kind
+	"internal/pipeline":  domain,
+	"internal/kind":      domain,
 
 	"internal/control":   running,
 	"internal/runner":    running,

@@ -62,7 +62,7 @@ func source(dir string) backup.Source {
 }
 
 func target(dir string) backup.Target {
-	return backup.Target{Dir: dir, Store: "sqlite", Files: sqlite.Files, Inspect: sqlite.Inspect, Artifacts: folder.Open, Derived: []string{"engine"}, Now: time.Now()}
+	return backup.Target{Dir: dir, Store: "sqlite", Files: sqlite.Files, Artifacts: folder.Open, Derived: []string{"engine"}, Now: time.Now()}
 }
 
 // made is a backup of a filled folder.

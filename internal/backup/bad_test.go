@@ -2,6 +2,7 @@ package backup_test
 
 import (
 	"archive/tar"
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,7 +116,11 @@ func TestATruncatedArchiveIsRefusedWhereverItEnds(t *testing.T) {
 		spoiled[at] ^= 0x10
 		bad := filepath.Join(t.TempDir(), "bad")
 		must(t, os.WriteFile(bad, spoiled, 0o600))
-		if _, err := backup.Verify(t.Context(), bad); fault.CodeOf(err) != fault.FailedPrecondition && fault.CodeOf(err) != fault.InvalidArgument {
+		_, err := backup.Verify(t.Context(), bad)
+		if err == nil && bytes.Equal(unpacked(t, bad), unpacked(t, file)) {
+			continue // another way to write the same
+		}
+		if fault.CodeOf(err) != fault.FailedPrecondition && fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("with another byte %d: %v", at, err)
 		}
 	}

@@ -20,12 +20,10 @@ import (
 
 // Target is where a backup is restored to.
 type Target struct {
-	Dir   string // the data folder; it is made when it is not there
-	Force bool   // set a database aside that the folder has
-	Store string // the database driver's name
-	Files store.Files
-	// Inspect looks into the database of a folder; its error says what is wrong.
-	Inspect func(ctx context.Context, dir string) (store.Inspection, error)
+	Dir   string      // the data folder; it is made when it is not there
+	Force bool        // set a database aside that the folder has
+	Store string      // the database driver's name
+	Files store.Files // zero when the database lies elsewhere
 	// Artifacts opens the data folder's artifact store.
 	Artifacts func(ctx context.Context, dir string) (artifact.Store, error)
 	// Derived are files and folders that were made from the database that was there,
@@ -161,7 +159,7 @@ func write(root *os.Root, name string, r io.Reader) (err error) {
 
 // sound looks into the database before it is used.
 func (t Target) sound(ctx context.Context, stage string) error {
-	found, err := t.Inspect(ctx, stage)
+	found, err := t.Files.Inspect(ctx, stage)
 	switch {
 	case errors.Is(err, store.ErrNewerSchema):
 		return store.ErrNewerSchema.Saying("this backup's database has schema v%d and this cadre knows up to v%d: use the cadre that made it, or a newer one", found.Schema, found.Release)

@@ -174,7 +174,7 @@ something named, 5 cut short by a limit or an empty answer.`,
 		&cobra.Group{ID: groupWork, Title: "Work:"},
 	)
 	c.add(root, groupServer, c.upCommand(), c.downCommand(), c.statusCommand(), c.logsCommand(), c.doctorCommand(), c.migrateCommand(), c.serverCommand(), c.backupCommand(), c.restoreCommand())
-	c.add(root, groupResources, c.applyCommand(), c.validateCommand(), c.getCommand(), c.listCommand(), c.describeCommand(), c.deleteCommand(), c.modelsCommand())
+	c.add(root, groupResources, c.applyCommand(), c.validateCommand(), c.getCommand(), c.listCommand(), c.describeCommand(), c.deleteCommand(), c.modelsCommand(), c.searchCommand())
 	c.add(root, groupWork, c.runCommand(), c.sendCommand(), c.chatCommand(), c.attachCommand(), c.recoverCommand(), c.cancelCommand(), c.eventsCommand(), c.testCommand(), c.sessionsCommand(), c.executionsCommand(),
 		c.downloadCommand(), c.usageCommand())
 	root.AddCommand(c.versionCommand(), c.docsCommand())

@@ -25,6 +25,9 @@ import (
 	"github.com/cadre-dev/cadre/internal/model/replay"
 	"github.com/cadre-dev/cadre/internal/model/scripted"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/search"
+	"github.com/cadre-dev/cadre/internal/search/fts5"
+	"github.com/cadre-dev/cadre/internal/search/tsvector"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/postgres"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
@@ -86,6 +89,8 @@ type StoreDriver struct {
 	// Chosen tells whether the environment asks for it; nil for the default.
 	Chosen func(env func(name string) string) bool
 	Open   func(ctx context.Context, o StoreOptions) (store.Store, error)
+	// Search is the index over a store that Open made, which is a search.Database too.
+	Search func() search.Index
 	// Inspect looks into a database without changing it; the error says what is wrong.
 	Inspect func(ctx context.Context, o StoreOptions) (store.Inspection, error)
 	// Files is what the driver offers for backups when its database lies in the data
@@ -105,7 +110,7 @@ type StoreOptions struct {
 func Stores() []StoreDriver {
 	return []StoreDriver{
 		{
-			Name: "postgres", Chosen: func(env func(string) string) bool { return postgres.FromEnv(env).URL != "" },
+			Name: "postgres", Search: tsvector.New, Chosen: func(env func(string) string) bool { return postgres.FromEnv(env).URL != "" },
 			Open: func(ctx context.Context, o StoreOptions) (store.Store, error) {
 				p := postgres.FromEnv(o.Env)
 				p.Log = o.Log
@@ -116,7 +121,7 @@ func Stores() []StoreDriver {
 			},
 		},
 		{
-			Name: "sqlite", Files: &sqlite.Files,
+			Name: "sqlite", Search: fts5.New, Files: &sqlite.Files,
 			Open: func(ctx context.Context, o StoreOptions) (store.Store, error) { return sqlite.Open(ctx, o.DataDir) },
 			Inspect: func(ctx context.Context, o StoreOptions) (store.Inspection, error) {
 				return sqlite.Inspect(ctx, o.DataDir)

@@ -101,12 +101,12 @@ func (a *around) SetBootState(ctx context.Context, key, value string) error {
 	return a.do(ctx, Call{"set_boot_state", writing}, func(ctx context.Context) error { return a.Store.SetBootState(ctx, key, value) })
 }
 
-func (a *around) Health(ctx context.Context) error {
-	return a.do(ctx, Call{"health", writing}, func(ctx context.Context) error { return a.Store.Health(ctx) })
-}
-
 func (a *around) InitBootState(ctx context.Context, key, value string) (string, error) {
 	return result(ctx, a, Call{"init_boot_state", writing}, func(ctx context.Context) (string, error) { return a.Store.InitBootState(ctx, key, value) })
+}
+
+func (a *around) Health(ctx context.Context) error {
+	return a.do(ctx, Call{"health", writing}, func(ctx context.Context) error { return a.Store.Health(ctx) })
 }
 
 func (a *around) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration, now time.Time) (Lease, error) {

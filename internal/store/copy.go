@@ -33,6 +33,9 @@ type Files struct {
 	Copy func(ctx context.Context, dir, to string) (Copied, error)
 	// Present says whether the folder has a database.
 	Present func(dir string) bool
+	// Inspect looks into the folder's database without changing it; the error says what
+	// is wrong.
+	Inspect func(ctx context.Context, dir string) (Inspection, error)
 	// Adopt gives the folder, which no server holds, the database in the file from,
 	// and moves what it had to the folder aside.
 	Adopt func(ctx context.Context, dir, from, aside string) error

@@ -29,14 +29,23 @@ func TestAKilledServerLosesAndDoublesNothing(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	var written atomic.Int64
+	acknowledged := make(chan struct{}, 1)
 	logs := make([]*writerLog, writers)
 	for i := range logs {
 		logs[i] = &writerLog{claimed: storetest.Running(t, s)}
-		all.Go(func() { logs[i].write(ctx, s, &written) })
+		all.Go(func() {
+			logs[i].write(ctx, s, func() {
+				written.Add(1)
+				select {
+				case acknowledged <- struct{}{}:
+				default:
+				}
+			})
+		})
 	}
 	for range kills {
-		for start := written.Load(); written.Load() < start+200; {
-			time.Sleep(time.Millisecond)
+		for range 200 {
+			<-acknowledged
 		}
 		c.Kill(t)
 		c.Restart(t)
@@ -57,7 +66,7 @@ type writerLog struct {
 	unknown map[string]bool
 }
 
-func (l *writerLog) write(ctx context.Context, s store.Store, written *atomic.Int64) {
+func (l *writerLog) write(ctx context.Context, s store.Store, acknowledged func()) {
 	l.refused, l.unknown = map[string]bool{}, map[string]bool{}
 	for n := 0; ctx.Err() == nil; n++ {
 		text := fmt.Sprint(n)
@@ -65,7 +74,7 @@ func (l *writerLog) write(ctx context.Context, s store.Store, written *atomic.In
 		switch {
 		case err == nil:
 			l.said = append(l.said, text)
-			written.Add(1)
+			acknowledged()
 		case fault.ReasonOf(err) == "STORE_OUTCOME_UNKNOWN":
 			l.unknown[text] = true
 		default:

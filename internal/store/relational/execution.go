@@ -90,6 +90,11 @@ func (t *txn) endExecution(x *execution, e ending) error {
 	}); err != nil {
 		return err
 	}
+	if !waiting { // what was answered can be found now
+		if err := t.dirty(resourcev1.ResourceKind_agent_execution, x.id); err != nil {
+			return err
+		}
+	}
 	return t.sessionAfter(x, e, waiting)
 }
 

@@ -12,6 +12,7 @@ package relational
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
 
@@ -21,8 +22,9 @@ import (
 
 // Store is the contract but for what its driver adds: OnCommit, Health and Close.
 type Store struct {
-	db      sqldb.DB
-	dialect sqldb.Dialect
+	db       sqldb.DB
+	dialect  sqldb.Dialect
+	onChange atomic.Pointer[func()]
 }
 
 // New makes the contract over a database whose schema is up to date.
@@ -32,18 +34,27 @@ func New(db sqldb.DB) *Store { return &Store{db: db, dialect: db.Dialect()} }
 type txn struct {
 	sqldb.Tx
 	dialect sqldb.Dialect
+	changed []changed // what the search index has to look at
 }
 
 // do runs fn in a transaction. key is the session that it changes: its row is locked
 // first; "" when it changes no session.
 func (s *Store) do(ctx context.Context, name, key string, fn func(*txn) error) error {
-	return s.db.Write(ctx, name, key, func(tx sqldb.Tx) error {
-		t := &txn{tx, s.dialect}
+	var t *txn
+	err := s.db.Write(ctx, name, key, func(tx sqldb.Tx) error {
+		t = &txn{Tx: tx, dialect: s.dialect}
 		if err := t.lockSession(key); err != nil {
 			return err
 		}
-		return fn(t)
+		if err := fn(t); err != nil {
+			return err
+		}
+		return t.writeDirty()
 	})
+	if err == nil {
+		s.tell(t)
+	}
+	return err
 }
 
 // lockSession locks a session's row, when there is one, where the database needs it.

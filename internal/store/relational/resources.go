@@ -31,12 +31,20 @@ func (s *Store) Save(ctx context.Context, row store.Row) error {
 		_, err := t.getRow(row.Kind, row.ID)
 		switch {
 		case err == nil:
-			return t.updateRow(row, true)
+			return t.saveRow(row)
 		case isNotFound(err):
 			return t.insertRow(row)
 		}
 		return err
 	})
+}
+
+// saveRow replaces a row that is there.
+func (t *txn) saveRow(row store.Row) error {
+	if err := t.dirty(row.Kind, row.ID); err != nil {
+		return err
+	}
+	return t.updateRow(row, true)
 }
 
 // Get reads by id.
@@ -76,6 +84,9 @@ func (s *Store) Update(ctx context.Context, kind resource.Kind, id string, once 
 		}
 		var err error
 		if out, err = t.change(kind, id, change); err != nil {
+			return err
+		}
+		if err := t.dirty(kind, id); err != nil {
 			return err
 		}
 		return t.keep(once)
@@ -182,6 +193,9 @@ func (t *txn) insertRow(r store.Row) error {
 		}
 		return resource.Exists(r.Kind, ref.String())
 	}
+	if err := t.dirty(r.Kind, r.ID); err != nil {
+		return err
+	}
 	if err := t.insertLabels(name, r); err != nil {
 		return err
 	}
@@ -243,6 +257,9 @@ func (t *txn) deleteRow(kind resource.Kind, id string) error {
 		return err
 	}
 	if err := t.Exec("DELETE FROM resource_labels WHERE kind = ? AND id = ?", name, id); err != nil {
+		return err
+	}
+	if err := t.dirty(kind, id); err != nil {
 		return err
 	}
 	if resource.Meta(kind).GetVersioned() {

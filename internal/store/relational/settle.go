@@ -298,6 +298,14 @@ func (s *Store) DeleteSession(ctx context.Context, session string, once *store.O
 
 func (t *txn) deleteSession(session string) error {
 	executions := resource.MustKindName(resourcev1.ResourceKind_agent_execution)
+	if err := t.Rows(func(r sqldb.Scanner) error {
+		c := changed{kind: executions}
+		err := r.Scan(&c.id)
+		t.changed = append(t.changed, c)
+		return err
+	}, "SELECT id FROM executions WHERE session = ?", session); err != nil {
+		return err
+	}
 	for _, q := range []string{
 		"DELETE FROM tool_calls WHERE execution IN (SELECT id FROM executions WHERE session = ?)",
 		"DELETE FROM resource_labels WHERE kind = '" + executions + "' AND id IN (SELECT id FROM executions WHERE session = ?)",

@@ -103,4 +103,4 @@ func Schemas(ctx context.Context, dir string) (has, release int64, err error) {
 }
 
 // Files is what the driver offers beside a Store.
-var Files = store.Files{Name: FileName, Copy: Copy, Present: Present, Adopt: Adopt, Schemas: Schemas}
+var Files = store.Files{Name: FileName, Copy: Copy, Present: Present, Inspect: Inspect, Adopt: Adopt, Schemas: Schemas}

@@ -139,7 +139,49 @@ CREATE TABLE timers (
 );
 CREATE INDEX timers_due ON timers (due_at);
 
--- Search: what is indexed, and what waits for it.
+-- Search: what is indexed, and what waits for it. What changed is written with the change
+-- itself; bulk marks rows that only a rebuild of the index waits for.
+CREATE TABLE search_dirty (
+  kind TEXT COLLATE "C" NOT NULL, id TEXT COLLATE "C" NOT NULL, ticket BIGINT NOT NULL, bulk SMALLINT NOT NULL,
+  PRIMARY KEY (kind, id)
+);
+CREATE INDEX search_dirty_order ON search_dirty (bulk, kind, id);
+
+CREATE TABLE search_state (
+  id SMALLINT PRIMARY KEY, current BIGINT NOT NULL, extractors TEXT COLLATE "C" NOT NULL,
+  building BIGINT NOT NULL, holder TEXT COLLATE "C" NOT NULL, expires_at TEXT COLLATE "C" NOT NULL
+);
+INSERT INTO search_state (id, current, extractors, building, holder, expires_at) VALUES (1, 1, '', 0, '', '');
+
+-- Two sets of tables: a generation with an even number lives in a, the others in b. Words
+-- are cut by the server, not by a text search configuration.
+CREATE TABLE search_documents_a (
+  docid BIGINT PRIMARY KEY, kind TEXT COLLATE "C" NOT NULL, id TEXT COLLATE "C" NOT NULL, org TEXT COLLATE "C" NOT NULL, public SMALLINT NOT NULL,
+  slug TEXT COLLATE "C" NOT NULL, name TEXT COLLATE "C" NOT NULL, tags TEXT COLLATE "C" NOT NULL, visibility TEXT COLLATE "C" NOT NULL,
+  created_at TEXT COLLATE "C" NOT NULL, session TEXT COLLATE "C" NOT NULL, digest TEXT COLLATE "C" NOT NULL,
+  description TEXT COLLATE "C" NOT NULL, body TEXT COLLATE "C" NOT NULL, title TSVECTOR NOT NULL, terms TSVECTOR NOT NULL
+);
+CREATE UNIQUE INDEX search_documents_a_key ON search_documents_a (kind, id);
+CREATE INDEX search_documents_a_org ON search_documents_a (org, docid);
+CREATE INDEX search_documents_a_kind ON search_documents_a (kind, docid);
+CREATE INDEX search_documents_a_title ON search_documents_a USING gin (title) WITH (fastupdate = off);
+CREATE INDEX search_documents_a_terms ON search_documents_a USING gin (terms) WITH (fastupdate = off);
+CREATE TABLE search_documents_b (
+  docid BIGINT PRIMARY KEY, kind TEXT COLLATE "C" NOT NULL, id TEXT COLLATE "C" NOT NULL, org TEXT COLLATE "C" NOT NULL, public SMALLINT NOT NULL,
+  slug TEXT COLLATE "C" NOT NULL, name TEXT COLLATE "C" NOT NULL, tags TEXT COLLATE "C" NOT NULL, visibility TEXT COLLATE "C" NOT NULL,
+  created_at TEXT COLLATE "C" NOT NULL, session TEXT COLLATE "C" NOT NULL, digest TEXT COLLATE "C" NOT NULL,
+  description TEXT COLLATE "C" NOT NULL, body TEXT COLLATE "C" NOT NULL, title TSVECTOR NOT NULL, terms TSVECTOR NOT NULL
+);
+CREATE UNIQUE INDEX search_documents_b_key ON search_documents_b (kind, id);
+CREATE INDEX search_documents_b_org ON search_documents_b (org, docid);
+CREATE INDEX search_documents_b_kind ON search_documents_b (kind, docid);
+CREATE INDEX search_documents_b_title ON search_documents_b USING gin (title) WITH (fastupdate = off);
+CREATE INDEX search_documents_b_terms ON search_documents_b USING gin (terms) WITH (fastupdate = off);
+
+CREATE TABLE search_counts (
+  slot TEXT COLLATE "C" NOT NULL, org TEXT COLLATE "C" NOT NULL, kind TEXT COLLATE "C" NOT NULL, public SMALLINT NOT NULL, documents BIGINT NOT NULL,
+  PRIMARY KEY (slot, org, kind, public)
+);
 
 -- Version history, workflow events, schedules, signals, grants, budgets, leases.
 CREATE TABLE version_history (

@@ -212,7 +212,7 @@ func (c *Cluster) Kill(t testing.TB) {
 			continue
 		}
 		for syscall.Kill(n, syscall.SIGKILL) == nil && !dead(n) { // until it is gone with its shared memory
-			time.Sleep(time.Millisecond)
+			runtime.Gosched()
 		}
 	}
 	_ = os.Remove(filepath.Join(c.Dir, "data", "postmaster.pid"))
