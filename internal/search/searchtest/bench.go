@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +22,7 @@ import (
 )
 
 // Resources is how many a benchmark has.
-var Resources = 100_000
+const Resources = 100_000
 
 // vocabulary is made of syllables, so that many words begin alike.
 func vocabulary(r *rand.Rand, n int) []string {
@@ -46,9 +45,6 @@ func vocabulary(r *rand.Rand, n int) []string {
 // Bench fills a database and measures, for each kind of question, how long the middle
 // one and the slowest of a hundred take. It prints what it measured and asserts nothing.
 func Bench(b *testing.B, open Open, index func() search.Index) {
-	if os.Getenv("BENCHN") != "" {
-		fmt.Sscan(os.Getenv("BENCHN"), &Resources)
-	}
 	db := open(b)()
 	r := rand.New(rand.NewPCG(1, 2))
 	words := vocabulary(r, 20_000)
