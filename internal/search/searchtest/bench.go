@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,7 +23,7 @@ import (
 )
 
 // Resources is how many a benchmark has.
-var Resources = 100_000
+const Resources = 100_000
 
 // vocabulary is made of syllables, so that many words begin alike.
 func vocabulary(r *rand.Rand, n int) []string {
@@ -46,9 +46,6 @@ func vocabulary(r *rand.Rand, n int) []string {
 // Bench fills a database and measures, for each kind of question, how long the middle
 // one and the slowest of a hundred take. It prints what it measured and asserts nothing.
 func Bench(b *testing.B, open Open, index func() search.Index) {
-	if os.Getenv("BENCHN") != "" {
-		fmt.Sscan(os.Getenv("BENCHN"), &Resources)
-	}
 	db := open(b)()
 	r := rand.New(rand.NewPCG(1, 2))
 	words := vocabulary(r, 20_000)
@@ -117,6 +114,7 @@ func Bench(b *testing.B, open Open, index func() search.Index) {
 // measure runs a question at least 300 times and reports the 50th and 99th percentile.
 func measure(b *testing.B, do func(n int) error) {
 	took := make([]time.Duration, 0, 300)
+	used := processTime()
 	for n := range max(b.N, 300) {
 		began := time.Now()
 		if err := do(n); err != nil {
@@ -124,10 +122,21 @@ func measure(b *testing.B, do func(n int) error) {
 		}
 		took = append(took, time.Since(began))
 	}
+	used = processTime() - used
 	slices.Sort(took)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(used.Seconds()*1000/float64(len(took)), "cpu-ms") // of this process, which the load of others changes less
+}
+
+// processTime is the processor time of this process.
+func processTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // fillResources stores agents as rows, without marks of changes.

@@ -215,12 +215,12 @@ var Nasty = []string{
 // commonWords: of many that fit the newest are looked at, and those that fit by name.
 func commonWords(f *fixture) {
 	var docs []search.Document
-	for n := range search.Candidates + 500 {
+	for n := range search.Candidates + 400 {
 		d := search.Document{Kind: "agent", ID: fmt.Sprintf("agt_%04d", n), Org: "default", Slug: fmt.Sprintf("s%04d", n), Text: "common water", Visibility: "org", CreatedAt: epoch.Add(time.Duration(n/3) * time.Second)}
 		if n == 0 {
 			d.Slug = "common"
 		}
-		if n%300 == 1 {
+		if n%250 == 1 {
 			d.Org, d.Text = "harbor", "common water rare"
 		}
 		docs = append(docs, d)
