@@ -44,7 +44,9 @@ func (a *around) CountVersions(ctx context.Context, kind resource.Kind, id strin
 }
 
 func (a *around) ListVersions(ctx context.Context, kind resource.Kind, id string, before int64, limit int) ([]Version, error) {
-	return result(ctx, a, Call{"list_versions", reading}, func(ctx context.Context) ([]Version, error) { return a.Store.ListVersions(ctx, kind, id, before, limit) })
+	return result(ctx, a, Call{"list_versions", reading}, func(ctx context.Context) ([]Version, error) {
+		return a.Store.ListVersions(ctx, kind, id, before, limit)
+	})
 }
 
 func (a *around) DeleteVersions(ctx context.Context, kind resource.Kind, id string) (int64, error) {
@@ -72,7 +74,9 @@ func (a *around) UpsertScheduleRun(ctx context.Context, r ScheduleRun) (bool, er
 }
 
 func (a *around) EndLatestScheduleRun(ctx context.Context, schedule string, state RunState, detail string, now time.Time) (bool, error) {
-	return result(ctx, a, Call{"end_latest_schedule_run", writing}, func(ctx context.Context) (bool, error) { return a.Store.EndLatestScheduleRun(ctx, schedule, state, detail, now) })
+	return result(ctx, a, Call{"end_latest_schedule_run", writing}, func(ctx context.Context) (bool, error) {
+		return a.Store.EndLatestScheduleRun(ctx, schedule, state, detail, now)
+	})
 }
 
 func (a *around) ScheduleRuns(ctx context.Context, schedule string, limit int) ([]ScheduleRun, error) {
@@ -97,7 +101,9 @@ func (a *around) ClaimSignal(ctx context.Context, org, key, claim string, now ti
 }
 
 func (a *around) DeliverSignal(ctx context.Context, org, key, claim, answer string, now time.Time) (bool, error) {
-	return result(ctx, a, Call{"deliver_signal", writing}, func(ctx context.Context) (bool, error) { return a.Store.DeliverSignal(ctx, org, key, claim, answer, now) })
+	return result(ctx, a, Call{"deliver_signal", writing}, func(ctx context.Context) (bool, error) {
+		return a.Store.DeliverSignal(ctx, org, key, claim, answer, now)
+	})
 }
 
 func (a *around) ReleaseSignal(ctx context.Context, org, key, claim string) (bool, error) {
