@@ -108,7 +108,7 @@ message Spec {
   int64 seen = 4;
   Spec kitten = 5;
 }
-message CreateRequest {}
+message CreateRequest { Cat cat = 1; }
 service CatService { rpc Create(CreateRequest) returns (Cat); }
 `})
 	out := output{}
