@@ -35,5 +35,6 @@ func CommandLine(version string) cli.Assembly {
 			return all
 		},
 		Migrate: Migrate,
+		Nodes:   cli.Nodes{List: Nodes, Forget: ForgetNode},
 	}
 }

@@ -23,8 +23,10 @@ type Shared interface {
 	// living server runs them on another one: ErrOtherEngine. It answers the engine
 	// before.
 	BindEngine(ctx context.Context, id, engine string) (before string, err error)
-	// Leave takes this server off.
+	// Leave takes a server off.
 	Leave(ctx context.Context, id string) error
+	// Nodes answers all servers that were not taken off, the silent ones included.
+	Nodes(ctx context.Context) ([]Node, error)
 }
 
 // Hint says how far a session's log has come, and that of its tree.
@@ -42,7 +44,11 @@ type Node struct {
 	Host   string
 	Engine string // that it runs sessions on; "" when it runs none
 	Seen   time.Time
+	Silent time.Duration // since Seen, by the database's clock
 }
+
+// Alive tells whether a server was heard lately.
+func (n Node) Alive() bool { return n.Silent < NodeGone }
 
 // NodeGone is the silence after which a server is not taken for alive.
 const NodeGone = 15 * time.Second

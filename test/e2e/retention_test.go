@@ -87,7 +87,7 @@ func measured(t *testing.T, s *built.Server) {
 			t.Errorf("the measurements name %q", word)
 		}
 	}
-	if a := send(t, http.DefaultClient, http.MethodGet, s.URL+"/metrics", ""); a.status != http.StatusUnauthorized {
+	if a := send(t, bare(), http.MethodGet, s.URL+"/metrics", ""); a.status != http.StatusUnauthorized {
 		t.Errorf("without a token they answer %d", a.status)
 	}
 }

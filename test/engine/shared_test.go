@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +48,7 @@ func TestServersShareADatabase(t *testing.T) {
 	t.Run("cancel", func(t *testing.T) { cancelsOnEither(t, a, b) })
 	t.Run("another engine", func(t *testing.T) { runsNothing(t, a, crew.server(t, "")) })
 	t.Run("kill", func(t *testing.T) { diesAndComesBack(t, a, b) })
+	t.Run("never comes back", func(t *testing.T) { neverComesBack(t, a, b) })
 }
 
 func streamsOnEither(t *testing.T, a, b *built.Server) {
@@ -165,4 +169,75 @@ func diesAndComesBack(t *testing.T, a, b *built.Server) {
 	if lost == 0 || kept == 0 {
 		t.Errorf("%d turns were taken up anew and %d went on; the test wants some of both", lost, kept)
 	}
+}
+
+// neverComesBack kills a server in mid-turn and says that it is gone: the other goes on
+// with its turns. Before that word they wait.
+func neverComesBack(t *testing.T, a, gone *built.Server) {
+	declareTally(t, a, "200ms")
+	var all []*tally
+	for i := range 8 {
+		y := beginTally(t, []*built.Server{a, gone}[i%2])
+		y.server = a
+		all = append(all, y)
+	}
+	for _, y := range all {
+		y.working(t)
+	}
+	data, err := os.ReadFile(filepath.Join(gone.Data, "node.id"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := strings.TrimSpace(string(data))
+	if err := gone.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.Run(t, t.TempDir(), "nodes", "forget", node); r.Code == 0 || !strings.Contains(r.Err, "is alive") {
+		t.Errorf("a server that was heard just now was forgotten: exit %d, %s%s", r.Code, r.Out, r.Err)
+	}
+	row := silent(t, a, node)
+	waiting := len(row.Turns)
+	if waiting == 0 {
+		t.Fatal("no turn waits for the dead server")
+	}
+	t.Logf("%d turns wait for the dead server", waiting)
+	a.MustRun(t, t.TempDir(), "nodes", "forget", node)
+	for _, y := range all {
+		y.complete(t)
+	}
+	if said := a.MustRun(t, t.TempDir(), "nodes", "-o", "name"); strings.Contains(said, node) {
+		t.Errorf("the forgotten server is still listed:\n%s", said)
+	}
+	if r := a.Run(t, t.TempDir(), "nodes", "forget", node); r.Code == 0 || !strings.Contains(r.Err, "no server") {
+		t.Errorf("a server that is not there was forgotten: exit %d, %s%s", r.Code, r.Out, r.Err)
+	}
+}
+
+type nodeRow struct {
+	ID    string   `json:"id"`
+	Alive bool     `json:"alive"`
+	Turns []string `json:"turns"`
+}
+
+// silent waits until a server is not taken for alive any more.
+func silent(t *testing.T, s *built.Server, node string) nodeRow {
+	t.Helper()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for range 60 {
+		var rows []nodeRow
+		if err := json.Unmarshal([]byte(s.MustRun(t, t.TempDir(), "nodes", "-o", "json")), &rows); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(rows, func(r nodeRow) bool { return r.ID == node })
+		if i < 0 {
+			t.Fatalf("the dead server is not listed: %v", rows)
+		}
+		if !rows[i].Alive {
+			return rows[i]
+		}
+		<-tick.C
+	}
+	t.Fatal("the dead server is taken for alive for a minute")
+	return nodeRow{}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -93,7 +92,7 @@ func (d *database) outcome(ctx context.Context, p *slot, lost error) error {
 		case !cutOff(err):
 			return unknown(lost)
 		}
-		time.Sleep(pause)
+		rest(ctx, pause)
 	}
 	return unknown(lost)
 }
@@ -102,5 +101,5 @@ var errUnknown = errors.New("the outcome of a commit is not known")
 
 func unknown(err error) error {
 	return fault.New(fault.Unavailable, "STORE_OUTCOME_UNKNOWN",
-		"the PostgreSQL server was lost during a commit and does not come back: whether the last change was made is not known").Because(fmt.Errorf("%w: %v", errUnknown, err))
+		"the PostgreSQL server was lost during a commit and does not come back: whether the last change was made is not known").Because(fmt.Errorf("%w: %s", errUnknown, err.Error()))
 }

@@ -2,6 +2,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -26,17 +29,26 @@ func (d *database) Beat(ctx context.Context, id string) ([]store.Node, error) {
 	return living(d.Read(ctx), id)
 }
 
-const nodeColumns = "id, boot, host, engine, seen_at"
+// Nodes answers all servers.
+func (d *database) Nodes(ctx context.Context) ([]store.Node, error) { return nodes(d.Read(ctx)) }
 
-func living(q sqldb.Querier, but string) ([]store.Node, error) {
+func nodes(q sqldb.Querier) ([]store.Node, error) {
 	var all []store.Node
 	err := q.Rows(func(r sqldb.Scanner) error {
 		var n store.Node
-		err := r.Scan(&n.ID, &n.Boot, &n.Host, &n.Engine, &n.Seen)
+		var silent float64
+		err := r.Scan(&n.ID, &n.Boot, &n.Host, &n.Engine, &n.Seen, &silent)
+		n.Silent = time.Duration(silent * float64(time.Second))
 		all = append(all, n)
 		return err
-	}, "SELECT "+nodeColumns+" FROM nodes WHERE id <> ? AND seen_at > clock_timestamp() - make_interval(secs => ?) ORDER BY id", but, store.NodeGone.Seconds())
+	}, "SELECT id, boot, host, engine, seen_at, extract(epoch FROM clock_timestamp() - seen_at)::float8 FROM nodes ORDER BY id")
 	return all, err
+}
+
+// living are the others that were heard lately.
+func living(q sqldb.Querier, but string) ([]store.Node, error) {
+	all, err := nodes(q)
+	return slices.DeleteFunc(all, func(n store.Node) bool { return n.ID == but || !n.Alive() }), err
 }
 
 // BindEngine makes an engine the one of this database.
@@ -46,7 +58,7 @@ func (d *database) BindEngine(ctx context.Context, id, engine string) (before st
 			return err
 		}
 		before = ""
-		if err := t.Row("SELECT value FROM boot_state WHERE key = 'engine_id'").Scan(&before); err != nil && err != sqldb.ErrNoRows {
+		if err := t.Row("SELECT value FROM boot_state WHERE key = 'engine_id'").Scan(&before); err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 			return err
 		}
 		if before != "" && before != engine {
@@ -78,7 +90,7 @@ func otherEngine(t sqldb.Tx, id, bound, engine string) error {
 	return nil
 }
 
-// Leave takes this server off.
+// Leave takes a server off.
 func (d *database) Leave(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTime)
 	defer cancel()

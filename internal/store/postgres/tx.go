@@ -51,8 +51,15 @@ func (d *database) Write(ctx context.Context, name, key string, fn func(sqldb.Tx
 			d.feel(name, err)
 			return writeFault(err)
 		}
-		time.Sleep(pause/2 + rand.N(pause))
+		rest(work, pause/2+rand.N(pause))
 	}
+}
+
+// rest waits, but not beyond the end of ctx.
+func rest(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
 }
 
 // write is one try.
