@@ -5,12 +5,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/cli"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/standard"
 	"github.com/cadre-dev/cadre/internal/store"
-	"time"
 )
 
 // Nodes are the servers of a database that several share.
@@ -82,9 +82,9 @@ func listNodes(ctx context.Context, s store.Store, shared store.Shared) ([]cli.N
 	if err != nil {
 		return nil, err
 	}
-	all := make([]cli.Node, len(known))
-	for i, n := range known {
-		all[i] = cli.Node{ID: n.ID, Host: n.Host, Engine: n.Engine, Alive: n.Alive(), Silent: n.Silent, Turns: []string{}}
+	all := make([]cli.Node, 0, len(known))
+	for _, n := range known {
+		all = append(all, cli.Node{ID: n.ID, Host: n.Host, Engine: n.Engine, Alive: n.Alive(), Silent: n.Silent, Turns: []string{}})
 	}
 	for _, a := range live {
 		i := slices.IndexFunc(all, func(n cli.Node) bool { return n.ID == a.Node })
