@@ -2,7 +2,7 @@
 // opened, in which order, and how it ends.
 //
 // Order: data folder and lock, a try of the port, the end of processes that were
-// left alive, keys, store, artifacts, engine,
+// left alive, keys, store, artifacts, search index, engine,
 // takeover of what was left running, port. The bound port is the sign of
 // readiness. The end is the other way round; the store closes last.
 package app
@@ -21,10 +21,13 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/cadre-dev/cadre/internal/artifact"
 	authoperator "github.com/cadre-dev/cadre/internal/authz/operator"
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/control"
+	"github.com/cadre-dev/cadre/internal/discovery"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/eventlog"
 	"github.com/cadre-dev/cadre/internal/failpoint"
@@ -37,10 +40,14 @@ import (
 	"github.com/cadre-dev/cadre/internal/model/cassette"
 	"github.com/cadre-dev/cadre/internal/model/catalogue"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/retention"
 	"github.com/cadre-dev/cadre/internal/runner"
+	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/server"
 	"github.com/cadre-dev/cadre/internal/standard"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/bounded"
+	"github.com/cadre-dev/cadre/internal/store/metered"
 	"github.com/cadre-dev/cadre/internal/telemetry"
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/turn"
@@ -56,6 +63,8 @@ type Options struct {
 	Engine  string // a name of standard.Engines. Default: the first
 	// Ready is told where the server listens, once it does.
 	Ready func(url string)
+	// Note is told what a person should know of the start; nil for nobody.
+	Note func(text string)
 	// Stderr gets warnings beside the log file; nil for none.
 	Stderr   io.Writer
 	LogLevel slog.Level
@@ -67,9 +76,15 @@ type Options struct {
 type App struct {
 	opt      Options
 	boot     string
+	node     string       // this server's id, where several share the store
+	shared   store.Shared // nil when the store has one server alone
+	driver   string       // the store's
+	ledger   string       // the database's id
 	log      *slog.Logger
 	lock     *config.Lock
+	metrics  *telemetry.Metrics
 	store    store.Store
+	index    *search.Indexer
 	artifact artifact.Store
 	alone    bool // the engine works for this process alone
 	engine   engine.Engine
@@ -87,6 +102,7 @@ type App struct {
 	server   *server.Server
 	listener net.Listener
 	started  time.Time
+	age      time.Duration // of events that retention removes; 0 for never
 	closers  []closer
 }
 
@@ -104,7 +120,7 @@ func Serve(ctx context.Context, o Options) error {
 	a := &App{opt: o, boot: id.New("boot"), started: time.Now()}
 	defer a.close()
 	steps := []func(context.Context) error{
-		a.openFolder, a.probe, a.openProcesses, a.openStore, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.listen,
+		a.settings, a.openFolder, a.probe, a.openProcesses, a.openStore, a.openSearch, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.retain, a.listen,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -127,6 +143,12 @@ func (a *App) close() {
 			a.log.Error("part did not close", "part", c.name, "error", err)
 		}
 	}
+}
+
+// settings reads what must be right before anything is touched.
+func (a *App) settings(context.Context) (err error) {
+	a.age, err = retention.Age(os.Getenv)
+	return err
 }
 
 func (a *App) openFolder(context.Context) error {
@@ -153,20 +175,39 @@ func (a *App) openFolder(context.Context) error {
 }
 
 func (a *App) openStore(ctx context.Context) error {
-	driver := standard.Stores()[0]
-	s, err := driver.Open(ctx, a.opt.DataDir)
+	driver := standard.Store(os.Getenv)
+	if err := a.saveBeforeMigration(ctx, driver); err != nil {
+		return err
+	}
+	s, err := driver.Open(ctx, standard.StoreOptions{DataDir: a.opt.DataDir, Env: os.Getenv, Log: a.log})
 	if err != nil {
 		return err
 	}
-	a.store = s
 	a.onClose("store", func(context.Context) error { return s.Close() })
-	a.events = eventlog.New(s)
-	s.OnCommit(a.events.Publish)
+	a.driver = driver.Name
+	if a.store, err = a.decorated(s); err != nil {
+		return err
+	}
+	if err := a.openShared(); err != nil {
+		return err
+	}
+	a.events = eventlog.New(a.store)
+	a.store.OnCommit(a.events.Publish)
 	if a.artifact, err = standard.Artifacts()[0].Open(ctx, a.opt.DataDir); err != nil {
 		return err
 	}
 	a.onClose("artifacts", func(context.Context) error { return a.artifact.Close() })
 	return nil
+}
+
+// decorated is a store with measurements, within bounds.
+func (a *App) decorated(s store.Store) (store.Store, error) {
+	var err error
+	if a.metrics, err = telemetry.NewMetrics(); err != nil {
+		return nil, err
+	}
+	a.onClose("metrics", a.metrics.Close)
+	return metered.New(bounded.New(s, bounded.Options{}), a.driver, a.metrics.Meters(), otel.GetTracerProvider())
 }
 
 func (a *App) openEngine(ctx context.Context) error {
@@ -181,6 +222,7 @@ func (a *App) openEngine(ctx context.Context) error {
 		return err
 	}
 	ledger, err := a.ledgerID(ctx)
+	a.ledger = ledger
 	if err != nil {
 		return err
 	}
@@ -208,17 +250,15 @@ func alone(d standard.EngineDriver, env func(string) string) (bool, error) {
 // made once.
 func (a *App) ledgerID(ctx context.Context) (string, error) {
 	const key = "ledger_id"
-	known, err := a.store.BootState(ctx, key)
-	if known != "" || err != nil {
-		return known, err
-	}
-	made := id.New("led")
-	return made, a.store.SetBootState(ctx, key, made)
+	return a.store.InitBootState(ctx, key, id.New("led"))
 }
 
 // assemble makes everything that is not opened: runner, control, verbs, server.
-func (a *App) assemble(context.Context) error {
-	var err error
+func (a *App) assemble(ctx context.Context) error {
+	owner, err := a.grantOwner(ctx)
+	if err != nil {
+		return err
+	}
 	if a.models, err = model.NewRegistry(standard.Models(), os.Getenv); err != nil {
 		return err
 	}
@@ -232,23 +272,24 @@ func (a *App) assemble(context.Context) error {
 		Store: a.store, Models: a.models, Catalogue: a.known, Record: cassette.Record, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Artifact: a.artifact,
 		Events: a.events, Clock: failpoint.Now, SlogTurns: a.log,
 	}
-	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
-	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: a.host.End, BootEpoch: a.boot, Direct: a.alone, Now: failpoint.Now, Log: a.log})
+	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Node: a.node, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
+	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: a.host.End, BootEpoch: a.boot, Node: a.node, Shared: a.shared, Direct: a.alone, Now: failpoint.Now, Log: a.log})
 	a.files = server.NewFiles(a.artifact, time.Now)
-	if err := a.dispatcher(); err != nil {
+	if err := a.dispatcher(owner); err != nil {
 		return err
 	}
-	a.server, err = server.New(server.Options{Dispatcher: a.dispatch, Health: a.health, Files: a.files, Log: a.log})
+	a.server, err = server.New(server.Options{Dispatcher: a.dispatch, Health: a.health, Metrics: a.metrics.Handler(), Files: a.files, Log: a.log})
 	return err
 }
 
-// dispatcher makes the verbs of every kind and what takes requests to them.
-func (a *App) dispatcher() error {
+// dispatcher makes the verbs of every kind and what takes requests to them. The owner
+// may use them.
+func (a *App) dispatcher(owner string) error {
 	validator, err := pipeline.NewValidator()
 	if err != nil {
 		return err
 	}
-	key, err := config.Key(a.opt.DataDir, "digest.key")
+	key, err := a.digestKey()
 	if err != nil {
 		return err
 	}
@@ -257,9 +298,9 @@ func (a *App) dispatcher() error {
 		return err
 	}
 	a.deps = pipeline.Deps{
-		Store: a.store, Authz: authoperator.New(operator.ID), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
+		Store: a.store, Authz: authoperator.New(owner), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
 		Catalogue: a.known, Artifacts: a.artifact, Link: a.files.Link,
-		Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Processes: processes{a.host, a.log},
+		Search: search.NewFinder(a.index), Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Processes: processes{a.host, a.log},
 		BodyDigest: func(body []byte) string {
 			mac := hmac.New(sha256.New, key)
 			mac.Write(body)
@@ -272,9 +313,10 @@ func (a *App) dispatcher() error {
 		kinds = append(kinds, k.Name())
 	}
 	a.verbs = append(a.verbs, usage.Verbs(a.deps)...)
+	a.verbs = append(a.verbs, discovery.Verbs(a.deps)...)
 	a.verbs = append(a.verbs, server.ModelsVerb(a.deps, a.known), server.InfoVerb(server.Facts{
 		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),
-		Store: standard.Stores()[0].Name, Engine: a.opt.Engine,
+		Store: a.driver, Engine: a.opt.Engine,
 	}, a.health))
 	a.dispatch, err = server.NewDispatcher(a.verbs, []identity.Verifier{verifier}, validator, a.log)
 	return err
@@ -289,11 +331,17 @@ func (a *App) firstStart(ctx context.Context) error {
 		return err
 	}
 	stampDefault(m.GetMetadata(), time.Now())
-	return a.store.Create(ctx, pipeline.RowOf(k, m), nil)
+	if err := a.store.Create(ctx, pipeline.RowOf(k, m), nil); !errors.Is(err, store.ErrExists) { // another server may be faster
+		return err
+	}
+	return nil
 }
 
 // takeOver starts the engine and continues what a predecessor left.
 func (a *App) takeOver(ctx context.Context) error {
+	if err := a.join(ctx); err != nil {
+		return err
+	}
 	if err := a.control.Inherit(ctx); err != nil {
 		return err
 	}
@@ -305,6 +353,26 @@ func (a *App) takeOver(ctx context.Context) error {
 	return a.control.Start(ctx)
 }
 
+// retain removes what is old in the background, when an age is set.
+func (a *App) retain(ctx context.Context) error {
+	if a.age == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	w := retention.New(retention.Options{Store: a.store, Age: a.age, Owner: a.boot, Now: failpoint.Now, Log: a.log})
+	go func() {
+		defer close(done)
+		w.Run(ctx)
+	}()
+	a.onClose("retention", func(context.Context) error {
+		cancel()
+		<-done
+		return nil
+	})
+	return nil
+}
+
 // health says what is wrong now.
 func (a *App) health(ctx context.Context) []string {
 	var reasons []string
@@ -312,6 +380,8 @@ func (a *App) health(ctx context.Context) []string {
 		reasons = append(reasons, "store: "+err.Error())
 	}
 	if err := a.engine.Health(ctx); err != nil {
+		reasons = append(reasons, "engine: "+err.Error())
+	} else if err := a.control.Refusal(); err != nil {
 		reasons = append(reasons, "engine: "+err.Error())
 	}
 	return reasons

@@ -17,9 +17,15 @@ var update = flag.Bool("update", false, "write testdata/sentences.txt")
 // assembled opens a server that does not listen.
 func assembled(t *testing.T) *App {
 	t.Helper()
-	a := &App{opt: Options{DataDir: t.TempDir(), Engine: "memory", Version: "test"}, boot: "boot_test"}
+	return assembledIn(t, t.TempDir())
+}
+
+// assembledIn opens one over a data folder.
+func assembledIn(t *testing.T, dir string) *App {
+	t.Helper()
+	a := &App{opt: Options{DataDir: dir, Engine: "memory", Version: "test"}, boot: "boot_test"}
 	t.Cleanup(a.close)
-	for _, step := range []func(context.Context) error{a.openFolder, a.openProcesses, a.openStore, a.openEngine, a.assemble, a.firstStart} {
+	for _, step := range []func(context.Context) error{a.openFolder, a.openProcesses, a.openStore, a.openSearch, a.openEngine, a.assemble, a.firstStart} {
 		if err := step(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/cadre-dev/cadre/internal/backup"
 	"github.com/cadre-dev/cadre/internal/cli"
 )
 
@@ -17,8 +18,14 @@ func CommandLine(version string) cli.Assembly {
 				level = slog.LevelDebug
 			}
 			return Serve(ctx, Options{
-				DataDir: o.DataDir, Listen: o.Listen, Engine: o.Engine, Version: version, Ready: o.Ready, Stderr: o.Stderr, LogLevel: level,
+				DataDir: o.DataDir, Listen: o.Listen, Engine: o.Engine, Version: version, Ready: o.Ready, Note: o.Note, Stderr: o.Stderr, LogLevel: level,
 			})
+		},
+		Backups: cli.Backups{
+			Make: func(ctx context.Context, dir, out string) (backup.Manifest, string, error) {
+				return Backup(ctx, version, dir, out)
+			},
+			Restore: Restore,
 		},
 		Doctor: func(ctx context.Context, dir string) []cli.Finding {
 			var all []cli.Finding
@@ -27,5 +34,7 @@ func CommandLine(version string) cli.Assembly {
 			}
 			return all
 		},
+		Migrate: Migrate,
+		Nodes:   cli.Nodes{List: Nodes, Forget: ForgetNode},
 	}
 }

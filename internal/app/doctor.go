@@ -38,6 +38,7 @@ func Doctor(ctx context.Context, dir string) []Finding {
 	}
 	pid := config.Holder(dir)
 	findings = append(findings, checkServer(dir, pid), checkToken(dir), checkProcesses())
+	findings = append(findings, checkBackup(dir)...)
 	if pid == 0 {
 		database, clock := checkStore(ctx, dir)
 		return append(findings, clock, checkAddress(ctx), database, checkEngine(dir))
@@ -137,7 +138,7 @@ const inspectTime = 30 * time.Second
 func checkStore(ctx context.Context, dir string) (database, clock Finding) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
-	found, err := standard.Stores()[0].Inspect(ctx, dir)
+	found, err := standard.Store(os.Getenv).Inspect(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv})
 	clock = checkClock(found.Newest)
 	switch {
 	case errors.Is(err, store.ErrNewerSchema):

@@ -14,11 +14,16 @@ var doors = []door{
 	{"internal/schema", "internal/near", "a wrong type is told with the one that was meant"},
 	{"internal/authz", "internal/identity", "a decision is about a caller, and identity says who that is"},
 	{"internal/tool", "internal/workspace", "a tool reads and writes through the workspace it is given"},
+	{"internal/store/sqlite", "internal/store/relational", "the contract's transactions are written once in SQL; the driver brings the database"},
+	{"internal/store/postgres", "internal/store/relational", "the contract's transactions are written once in SQL; the driver brings the database"},
+	{"internal/search/fts5", "internal/search/relational", "the table of documents and the ranking are the same in every database"},
+	{"internal/search/tsvector", "internal/search/relational", "the table of documents and the ranking are the same in every database"},
 	{"internal/model/replay", "internal/model/cassette", "it plays what a cassette holds"},
 	{"internal/model/modeltest", "internal/model/cassette", "each provider's wire is recorded"},
 	{"internal/model/modeltest", "internal/model/replay", "each provider's recording is played"},
 	{"internal/kind", "internal/pipeline", "a noun says in the pipeline's steps how its verbs are answered"},
 	{"internal/usage", "internal/pipeline", "it answers by the pipeline's steps, as nouns do, and is none"},
+	{"internal/discovery", "internal/pipeline", "it answers by the pipeline's steps, as nouns do, and is none"},
 	{"internal/app", "internal/standard", "the roles are put together from the lists"},
 }
 

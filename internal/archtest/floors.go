@@ -48,6 +48,7 @@ var floors = map[string]int{
 	"internal/resource": vocabulary,
 	"internal/message":  vocabulary,
 	"internal/event":    vocabulary,
+	"internal/sqldb":    vocabulary, // transactions and queries over one database, whatever its driver
 
 	"internal/identity":  seams,
 	"internal/authz":     seams,
@@ -68,15 +69,18 @@ var floors = map[string]int{
 	"internal/skill":    engines,
 	"internal/mcp":      engines,
 
+	"internal/backup":    engines, // copies of a data folder, and what comes back from them
 	"internal/agenttest": engines, // what `cadre test` reads and judges
 
-	"internal/usage":    domain, // what model requests used, added up
-	"internal/pipeline": domain,
-	"internal/kind":     domain,
+	"internal/usage":     domain, // what model requests used, added up
+	"internal/discovery": domain, // finding resources of every kind
+	"internal/pipeline":  domain,
+	"internal/kind":      domain,
 
-	"internal/control": running,
-	"internal/runner":  running,
-	"internal/hands":   running,
+	"internal/control":   running,
+	"internal/runner":    running,
+	"internal/retention": running, // what is old is removed, in the background
+	"internal/hands":     running,
 
 	"internal/server": edges,
 	"internal/cli":    edges,
@@ -99,6 +103,7 @@ type place struct {
 	room  string // "" when the map does not know it
 	floor int
 	child string // the folder right below the room; "" for the room's own package
+	suite bool   // its own folder's name ends in test
 }
 
 // placeOf finds the room of a folder.
@@ -109,7 +114,7 @@ func placeOf(dir string) place {
 		if floor, known := floors[room]; known {
 			p := place{room: room, floor: floor}
 			if len(parts) > n {
-				p.child = parts[n]
+				p.child, p.suite = parts[n], strings.HasSuffix(parts[len(parts)-1], "test")
 			}
 			return p
 		}
@@ -120,7 +125,7 @@ func placeOf(dir string) place {
 // helper tells whether the package exists for tests: a suite or a set of fakes,
 // whose name ends in test, or anything under test/.
 func (p place) helper() bool {
-	return p.room == "test" || p.room == "internal/archtest" || (p.child != "" && strings.HasSuffix(p.child, "test"))
+	return p.room == "test" || p.room == "internal/archtest" || p.suite || (p.child != "" && strings.HasSuffix(p.child, "test"))
 }
 
 // driver tells whether the package implements a seam.

@@ -33,6 +33,12 @@ type Assembly struct {
 	Serve func(ctx context.Context, o ServeOptions) error
 	// Doctor looks for what is wrong with a data folder and this machine.
 	Doctor func(ctx context.Context, dataDir string) []Finding
+	// Migrate tells where the database's schema stands; with up it brings it up to date.
+	Migrate func(ctx context.Context, dataDir string, up bool) (Schema, error)
+	// Nodes are the servers that share a database.
+	Nodes Nodes
+	// Backups saves data folders and brings them back.
+	Backups Backups
 }
 
 // ServeOptions are what `cadre up` passes on.
@@ -42,6 +48,7 @@ type ServeOptions struct {
 	Debug   bool
 	Engine  string // "" for the default one
 	Ready   func(url string)
+	Note    func(text string)
 	Stderr  io.Writer // nil: the log file only
 }
 
@@ -168,8 +175,8 @@ something named, 5 cut short by a limit or an empty answer.`,
 		&cobra.Group{ID: groupResources, Title: "What is declared:"},
 		&cobra.Group{ID: groupWork, Title: "Work:"},
 	)
-	c.add(root, groupServer, c.upCommand(), c.downCommand(), c.statusCommand(), c.logsCommand(), c.doctorCommand(), c.serverCommand())
-	c.add(root, groupResources, c.applyCommand(), c.validateCommand(), c.getCommand(), c.listCommand(), c.describeCommand(), c.deleteCommand(), c.modelsCommand())
+	c.add(root, groupServer, c.upCommand(), c.downCommand(), c.statusCommand(), c.logsCommand(), c.doctorCommand(), c.migrateCommand(), c.nodesCommand(), c.serverCommand(), c.backupCommand(), c.restoreCommand())
+	c.add(root, groupResources, c.applyCommand(), c.validateCommand(), c.getCommand(), c.listCommand(), c.describeCommand(), c.deleteCommand(), c.modelsCommand(), c.searchCommand())
 	c.add(root, groupWork, c.runCommand(), c.sendCommand(), c.chatCommand(), c.attachCommand(), c.recoverCommand(), c.cancelCommand(), c.eventsCommand(), c.testCommand(), c.sessionsCommand(), c.executionsCommand(),
 		c.downloadCommand(), c.usageCommand())
 	root.AddCommand(c.versionCommand(), c.docsCommand())

@@ -19,6 +19,7 @@ import (
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/model/v1/modelv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1/sessionv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/usage/v1/usagev1connect"
+	"github.com/cadre-dev/cadre/gen/go/cadre/platform/search/v1/searchv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1/serverv1connect"
 	"github.com/cadre-dev/cadre/internal/config"
 )
@@ -35,6 +36,7 @@ type client struct {
 	artifacts artifactv1connect.ArtifactServiceClient
 	models    modelv1connect.ModelServiceClient
 	usage     usagev1connect.UsageServiceClient
+	search    searchv1connect.SearchServiceClient
 	server    serverv1connect.ServerServiceClient
 }
 
@@ -114,6 +116,7 @@ func newClient(base, dir string, c *app, why string) *client {
 		artifacts: artifactv1connect.NewArtifactServiceClient(h, base, opts...),
 		models:    modelv1connect.NewModelServiceClient(h, base, opts...),
 		usage:     usagev1connect.NewUsageServiceClient(h, base, opts...),
+		search:    searchv1connect.NewSearchServiceClient(h, base, opts...),
 		server:    serverv1connect.NewServerServiceClient(h, base, opts...),
 	}
 }

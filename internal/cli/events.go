@@ -36,6 +36,9 @@ func (c *app) eventsCommand() *cobra.Command {
 			for _, t := range types {
 				filter.Types = append(filter.Types, strings.FieldsFunc(t, func(r rune) bool { return r == ',' || r == ' ' })...)
 			}
+			if after == "" {
+				c.noteRemoved(cmd.Context(), cl, args[0])
+			}
 			show := c.eventPrinter(asJSON)
 			if follow {
 				return c.followEvents(cmd.Context(), cl, args[0], after, filter, show)
@@ -50,6 +53,14 @@ func (c *app) eventsCommand() *cobra.Command {
 	cmd.Flags().StringArrayVar(&types, "types", nil, "only these types or families, such as turn.completed or agent.tool.*; may be repeated")
 	c.outputFlag(cmd)
 	return cmd
+}
+
+// noteRemoved says that a log is not whole any more.
+func (c *app) noteRemoved(ctx context.Context, cl *client, session string) {
+	s, err := cl.session(ctx, session)
+	if n := s.GetStatus().GetRemovedSeq(); err == nil && n > 0 {
+		c.note("retention removed events up to %d from this log; what the transcript needs is here", n)
+	}
 }
 
 // eventPrinter shows one event in the chosen form.

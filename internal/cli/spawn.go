@@ -44,6 +44,9 @@ func (c *app) spawn(ctx context.Context, child *exec.Cmd) (url string, err error
 			_ = child.Wait()
 			return "", startFailed(complaint.Name())
 		}
+		if said, err := os.ReadFile(complaint.Name()); err == nil && len(said) > 0 {
+			c.note("%s", strings.TrimSpace(string(said)))
+		}
 		return url, child.Process.Release()
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
@@ -55,7 +58,7 @@ func (c *app) spawn(ctx context.Context, child *exec.Cmd) (url string, err error
 // startFailed repeats what the server said, without its `error: `.
 func startFailed(file string) error {
 	data, err := os.ReadFile(file)
-	if text := strings.TrimPrefix(string(data), "error: "); err == nil && text != "" {
+	if text := strings.Replace(string(data), "error: ", "", 1); err == nil && text != "" {
 		return errors.New(text)
 	}
 	return errors.New("the server ended before it was ready; `cadre logs` says why")

@@ -77,6 +77,7 @@ func (c *app) serve(ctx context.Context, f serveFlags, warnings io.Writer) error
 	return c.Serve(ctx, ServeOptions{
 		DataDir: dir, Listen: listen, Debug: f.debug, Stderr: warnings,
 		Ready: func(url string) { _ = c.showReady(dir, url) },
+		Note:  func(text string) { c.note("%s", text) },
 	})
 }
 

@@ -10,8 +10,8 @@ import (
 
 // planned are the commands of the contract that later releases bring.
 var planned = []string{
-	"reset", "runner", "machine", "sandbox", "diff", "edit", "search", "tag", "steer", "pause", "resume", "terminate",
-	"approvals", "skill", "workflow", "schedule", "auth", "apikey", "context", "mcp", "migrate", "backup", "restore",
+	"reset", "runner", "machine", "sandbox", "diff", "edit", "tag", "steer", "pause", "resume", "terminate",
+	"approvals", "skill", "workflow", "schedule", "auth", "apikey", "context", "mcp",
 	"units", "license",
 }
 

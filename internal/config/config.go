@@ -5,6 +5,8 @@ package config
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -199,4 +201,25 @@ func firstOf(words ...string) string {
 		}
 	}
 	return ""
+}
+
+// DigestKey is the file of the key that bodies are digested with.
+const DigestKey = "digest.key"
+
+// KeyFiles are the secrets of an installation below its data folder. No backup holds
+// them.
+var KeyFiles = []string{DigestKey, TokenFile}
+
+// Fingerprint tells a key file from others without telling the key; "" when there is
+// none.
+func Fingerprint(dir, name string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", dataFault(dir, err)
+	}
+	sum := sha256.Sum256(append([]byte("fingerprint of "+name+"\n"), data...))
+	return hex.EncodeToString(sum[:8]), nil
 }

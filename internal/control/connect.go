@@ -2,9 +2,11 @@ package control
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/store"
 )
 
 // Waits between tries to tell a connected engine what is open.
@@ -33,7 +35,7 @@ func (c *Control) follow(ctx context.Context) {
 		}
 		for wait := firstTry; ; wait = min(2*wait, longestTry) {
 			err := c.welcome(ctx, c.memory.Load().(string))
-			if err == nil || ctx.Err() != nil {
+			if err == nil || ctx.Err() != nil || errors.Is(err, store.ErrOtherEngine) { // beat tries that again
 				break
 			}
 			c.Log.WarnContext(ctx, "the engine was reached and not told what is open; it is tried again", "after", wait, "error", err)
@@ -58,7 +60,7 @@ func (c *Control) welcome(ctx context.Context, id string) error {
 // adopt binds the ledger to the engine and fails the attempts of earlier processes
 // in it, so that their sessions peek again now and not after a heartbeat's timeout.
 func (c *Control) adopt(ctx context.Context, id string) error {
-	known, err := c.Store.EngineID(ctx)
+	known, err := c.bind(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -69,12 +71,20 @@ func (c *Control) adopt(ctx context.Context, id string) error {
 		}
 	}
 	if known != id {
-		if err := c.Store.SetEngineID(ctx, id); err != nil {
-			return err
-		}
 		c.changed(ctx, known, id)
 	}
 	return c.Engine.Abandon(ctx, refs)
+}
+
+// bind makes the engine the one of this ledger and answers the one before.
+func (c *Control) bind(ctx context.Context, id string) (before string, err error) {
+	if c.Shared != nil {
+		return c.bindShared(ctx, id)
+	}
+	if before, err = c.Store.EngineID(ctx); err != nil || before == id {
+		return before, err
+	}
+	return before, c.Store.SetEngineID(ctx, id)
 }
 
 // changed says that the ledger's wake-ups go to another memory from now on.

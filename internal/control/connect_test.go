@@ -25,7 +25,7 @@ type rows struct {
 	engine string
 }
 
-func (r *rows) Disown(context.Context, string, time.Time) ([]store.LiveAttempt, error) {
+func (r *rows) Disown(context.Context, string, string, time.Time) ([]store.LiveAttempt, error) {
 	return r.dead, nil
 }
 

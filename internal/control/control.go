@@ -23,6 +23,10 @@ import (
 type Runner interface {
 	Run(ctx context.Context, a engine.Attempt, gone string) error
 	Alive(attempt string) bool
+	// Sessions are those that attempts work on here, and Look ends a session's attempt
+	// whose end was asked for on another server.
+	Sessions() []string
+	Look(ctx context.Context, session string) error
 }
 
 // Options of a Control.
@@ -34,6 +38,10 @@ type Options struct {
 	// nil when none are ever started.
 	End       func(ctx context.Context, session, execution string) error
 	BootEpoch string
+	// Node identifies this server, and Shared is the store's part for several servers;
+	// both are empty when the store has one server alone.
+	Node   string
+	Shared store.Shared
 	// Direct has attempts begin right after a wake, without a way through the engine.
 	// Only for an engine that works for this process alone.
 	Direct bool
@@ -53,6 +61,7 @@ type Control struct {
 	left    []store.LiveAttempt // what a dead predecessor owned
 	running sync.WaitGroup
 	direct  direct
+	others  others
 	work    context.Context // ends with the cause engine.ErrStopping
 	stop    context.CancelCauseFunc
 }
@@ -62,7 +71,12 @@ func New(o Options) *Control {
 	if o.DispatchEvery == 0 {
 		o.DispatchEvery = 10 * time.Second
 	}
-	return &Control{Options: o, wakes: make(chan store.Nudge, 4096), reached: make(chan struct{}, 1), direct: direct{busy: map[string]bool{}}}
+	c := &Control{Options: o, wakes: make(chan store.Nudge, 4096), reached: make(chan struct{}, 1), direct: direct{busy: map[string]bool{}}}
+	c.others.hints = make(chan string, 1024)
+	if o.Shared != nil {
+		c.others.refusal.Store(errUnbound)
+	}
+	return c
 }
 
 var _ engine.Handlers = (*Control)(nil)
@@ -71,7 +85,7 @@ var _ engine.Handlers = (*Control)(nil)
 // until an attempt of this process claims them. Call it before the engine starts, once
 // and with proof that the predecessor is gone with all that it started.
 func (c *Control) Inherit(ctx context.Context) error {
-	left, err := c.Store.Disown(ctx, c.BootEpoch, c.Now())
+	left, err := c.Store.Disown(ctx, c.BootEpoch, c.Node, c.Now())
 	if err != nil {
 		return err
 	}
@@ -93,6 +107,7 @@ func (c *Control) Start(ctx context.Context) error {
 	}
 	c.running.Go(func() { c.dispatch(work) })
 	c.running.Go(func() { c.follow(work) })
+	c.share(work)
 	return nil
 }
 
@@ -107,11 +122,14 @@ func (c *Control) Stop() {
 
 // Peek decides what a session does next.
 func (c *Control) Peek(ctx context.Context, session string) (engine.Decision, error) {
+	if c.Refusal() != nil {
+		return engine.Decision{Verb: engine.Idle}, nil
+	}
 	work, err := c.Store.Peek(ctx, session, c.Now())
 	if err != nil {
 		return engine.Decision{}, err
 	}
-	d := decide(work, c.BootEpoch, c.Runner.Alive, c.Now())
+	d := c.decide(work)
 	if d.Verb == engine.Run {
 		d.Attempt = id.New("att")
 	}
@@ -121,10 +139,18 @@ func (c *Control) Peek(ctx context.Context, session string) (engine.Decision, er
 // aliveAgain is when a session is looked at again whose attempt still works.
 const aliveAgain = time.Second
 
-// decide is the pure part of a peek: from what the ledger says to a verb.
-func decide(w store.Work, boot string, alive func(string) bool, now time.Time) engine.Decision {
+// decide says what follows from what the ledger says, for this process now.
+func (c *Control) decide(w store.Work) engine.Decision {
+	elsewhere := c.Shared != nil && w.Attempt.Node != c.Node
+	mine := w.Attempt.BootEpoch == c.BootEpoch && c.Runner.Alive(w.Attempt.Attempt)
+	return decide(w, w.Attempt.Attempt != "" && (elsewhere || mine), c.Now())
+}
+
+// decide is the pure part of a peek: from what the ledger says to a verb. An execution
+// is owned when nobody can prove that its attempt works no more: one of another server
+// is, until that server itself says so.
+func decide(w store.Work, owned bool, now time.Time) engine.Decision {
 	d := engine.Decision{Verb: engine.Idle, Execution: w.Execution, Revision: w.Revision}
-	owned := w.Attempt.Attempt != "" && w.Attempt.BootEpoch == boot && alive(w.Attempt.Attempt)
 	switch {
 	case w.State == store.WorkNone && w.Due.IsZero():
 	case w.State == store.WorkNone:
@@ -145,7 +171,7 @@ func (c *Control) Run(ctx context.Context, a engine.Attempt) error {
 	if err != nil {
 		return err
 	}
-	if d := decide(work, c.BootEpoch, c.Runner.Alive, c.Now()); d.Verb != engine.Run || d.Execution != a.Execution {
+	if d := c.decide(work); d.Verb != engine.Run || d.Execution != a.Execution {
 		return nil // the world moved on since the peek; the loop looks again
 	}
 	return c.attempt(ctx, a, work.Attempt.Attempt)

@@ -56,7 +56,7 @@ func (d *direct) leave(session string, last bool) (left bool) {
 
 // begin works on a session here and now, if that may be.
 func (c *Control) begin(n store.Nudge) bool {
-	if !c.Direct || c.work == nil || c.work.Err() != nil {
+	if !c.Direct || c.work == nil || c.work.Err() != nil || c.Refusal() != nil {
 		return false
 	}
 	taken, room := c.direct.enter(n.Session)
@@ -95,7 +95,7 @@ func (c *Control) step(ctx context.Context, session string) (idle bool, err erro
 		if err != nil {
 			return false, err
 		}
-		switch d := decide(work, c.BootEpoch, c.Runner.Alive, c.Now()); d.Verb {
+		switch d := c.decide(work); d.Verb {
 		case engine.Run:
 			a := engine.Attempt{Session: session, Execution: d.Execution, ID: id.New("att")}
 			if err := c.attempt(ctx, a, work.Attempt.Attempt); err != nil {

@@ -46,6 +46,9 @@ func (c *Control) nudge(ctx context.Context) {
 // wake tells the engine. Of the wakes that do not reach it, one after the other,
 // the log shows the first.
 func (c *Control) wake(ctx context.Context, n store.Nudge) {
+	if c.Refusal() != nil {
+		return // it stays in the outbox for the server that runs sessions
+	}
 	failpoint.Hit("wake.before")
 	err := c.Engine.Wake(ctx, n.Session, n.Revision)
 	failpoint.Hit("wake.after")
@@ -71,6 +74,9 @@ func (c *Control) dispatch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			if c.Refusal() != nil {
+				continue
+			}
 			stale, err := c.Store.Stale(ctx, c.Now().Add(-c.DispatchEvery/2), c.Now(), openPage)
 			if err != nil {
 				c.Log.WarnContext(ctx, "the outbox could not be read", "error", err)

@@ -63,27 +63,50 @@ func (f Filter) orderOf(e *eventv1.Event) int64 {
 }
 
 // Cursor makes the id of an event under this filter.
-func (f Filter) Cursor(order int64) string { return f.cursors()(order) }
+func (f Filter) Cursor(order int64) string { return f.cursors(0)(order) }
 
-// cursors is Cursor for many events: the filter's digest is made once.
-func (f Filter) cursors() func(order int64) string {
+// cursors is Cursor for many events: the filter's digest is made once. Before the
+// horizon a cursor says that its reader knows that events up to there were removed.
+func (f Filter) cursors(horizon int64) func(order int64) string {
 	suffix := "." + f.digest()
-	return func(order int64) string { return strconv.FormatInt(order, 10) + suffix }
+	told := suffix + "." + strconv.FormatInt(horizon, 10)
+	return func(order int64) string {
+		if order < horizon {
+			return strconv.FormatInt(order, 10) + told
+		}
+		return strconv.FormatInt(order, 10) + suffix
+	}
 }
 
 // Parse reads a cursor: an id that a stream with the same filter gave, a bare
 // number, or "" for the beginning. One of another filter is refused.
 func (f Filter) Parse(cursor string) (int64, error) {
+	at, err := f.parse(cursor)
+	return at.order, err
+}
+
+// position is what a cursor says.
+type position struct {
+	order   int64
+	horizon int64 // up to which its reader knows that events were removed
+}
+
+func (f Filter) parse(cursor string) (position, error) {
 	if cursor == "" {
-		return 0, nil
+		return position{}, nil
 	}
-	number, digest, named := strings.Cut(cursor, ".")
+	number, rest, named := strings.Cut(cursor, ".")
+	digest, told, has := strings.Cut(rest, ".")
 	order, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || order < 0 || named && len(digest) != 8 {
-		return 0, fault.New(fault.InvalidArgument, "BAD_CURSOR", "%q is no cursor: give the id of an event frame, or a number", cursor)
+	at := position{order: order}
+	if has && err == nil {
+		at.horizon, err = strconv.ParseInt(told, 10, 64)
+	}
+	if err != nil || order < 0 || at.horizon < 0 || named && len(digest) != 8 {
+		return position{}, fault.New(fault.InvalidArgument, "BAD_CURSOR", "%q is no cursor: give the id of an event frame, or a number", cursor)
 	}
 	if named && digest != f.digest() {
-		return 0, fault.New(fault.InvalidArgument, "CURSOR_OF_OTHER_FILTER", "the cursor %q belongs to a stream with another filter: use the same filter, or begin anew", cursor)
+		return position{}, fault.New(fault.InvalidArgument, "CURSOR_OF_OTHER_FILTER", "the cursor %q belongs to a stream with another filter: use the same filter, or begin anew", cursor)
 	}
-	return order, nil
+	return at, nil
 }

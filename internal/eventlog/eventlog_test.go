@@ -21,9 +21,10 @@ import (
 
 // source is a log in memory that keeps the bytes, as a store does.
 type source struct {
-	mu   sync.Mutex
-	rows [][]byte
-	log  *eventlog.Log
+	mu      sync.Mutex
+	rows    [][]byte // nil where retention removed one
+	removed int64
+	log     *eventlog.Log
 }
 
 func newSource() *source {
@@ -35,7 +36,7 @@ func newSource() *source {
 func (s *source) Session(context.Context, string) (store.SessionState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return store.SessionState{ID: "ses", LastSeq: int64(len(s.rows)), TreeSeq: int64(len(s.rows))}, nil
+	return s.state(), nil
 }
 
 func (s *source) Events(_ context.Context, q store.EventQuery) ([]*eventv1.Event, error) {
@@ -43,6 +44,9 @@ func (s *source) Events(_ context.Context, q store.EventQuery) ([]*eventv1.Event
 	defer s.mu.Unlock()
 	var out []*eventv1.Event
 	for _, data := range s.rows[min(int(q.After), len(s.rows)):] {
+		if data == nil {
+			continue
+		}
 		e := &eventv1.Event{}
 		if err := proto.Unmarshal(data, e); err != nil {
 			return nil, err

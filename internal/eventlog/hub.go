@@ -50,6 +50,7 @@ type topic struct {
 	readers   int // under Log.mu
 	mu        sync.Mutex
 	ring      []*eventv1.Event // contiguous in order
+	hinted    int64            // how far another server wrote, as far as it was told
 	pieces    []*eventv1.EphemeralDelta
 	pieceBase int64         // position of pieces[0] since the topic began
 	changed   chan struct{} // closed and replaced at each change

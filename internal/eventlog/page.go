@@ -23,9 +23,16 @@ func (l *Log) Page(ctx context.Context, session, after string, limit int, f Filt
 	events, err := l.source.Events(ctx, store.EventQuery{
 		Session: session, Tree: f.Tree, After: r.cursor, Limit: limit + 1, Types: f.Types, MaxDepth: f.MaxDepth,
 	})
+	if err != nil {
+		return Page{}, err
+	}
+	state, err := l.source.Session(ctx, session)
+	if err == nil {
+		err = r.whole(state, r.cursor)
+	}
 	if err != nil || len(events) <= limit {
 		return Page{Events: events}, err
 	}
 	events = events[:limit]
-	return Page{Events: events, Next: f.Cursor(f.orderOf(events[limit-1]))}, nil
+	return Page{Events: events, Next: r.cursorOf(f.orderOf(events[limit-1]))}, nil
 }

@@ -57,6 +57,7 @@ type reader struct {
 	sub      Subscription
 	cursor   int64 // order of the last event that was seen, also of those the filter left out
 	position int64 // in the topic's ephemeral frames
+	horizon  int64 // up to which the subscriber knows that events were removed
 	limit    int   // of the next page
 	cursorOf func(order int64) string
 	shownTo  covered
@@ -72,7 +73,7 @@ func (l *Log) reader(ctx context.Context, s Subscription) (*reader, error) {
 	if err := s.Filter.check(); err != nil {
 		return nil, err
 	}
-	after, err := s.Filter.Parse(s.After)
+	at, err := s.Filter.parse(s.After)
 	if err != nil {
 		return nil, err
 	}
@@ -80,10 +81,14 @@ func (l *Log) reader(ctx context.Context, s Subscription) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if head := headOf(state, s.Filter); after > head {
+	if head := headOf(state, s.Filter); at.order > head {
 		return nil, fault.New(fault.OutOfRange, "CURSOR_AHEAD", "the cursor %q is beyond the log's newest event %d", s.After, head)
 	}
-	return &reader{log: l, sub: s, cursor: after, limit: firstPage, cursorOf: s.Filter.cursors()}, nil
+	if at.order == 0 { // from the beginning: what is left of it
+		at.horizon = removedOf(state, s.Filter)
+	}
+	r := &reader{log: l, sub: s, cursor: at.order, horizon: at.horizon, limit: firstPage, cursorOf: s.Filter.cursors(at.horizon)}
+	return r, r.whole(state, at.order)
 }
 
 func headOf(st store.SessionState, f Filter) int64 {
@@ -200,6 +205,12 @@ func (r *reader) page(ctx context.Context) ([]*eventv1.Event, error) {
 	events, err := r.log.source.Events(ctx, store.EventQuery{
 		Session: r.sub.Session, Tree: f.Tree, After: r.cursor, Limit: limit, Types: f.Types, MaxDepth: f.MaxDepth,
 	})
+	if err != nil {
+		return nil, err
+	}
+	if state, err = r.log.source.Session(ctx, r.sub.Session); err == nil {
+		err = r.whole(state, r.cursor)
+	}
 	if err == nil && len(events) < limit && (len(events) == 0 || f.orderOf(events[len(events)-1]) < head) {
 		r.cursor = max(r.cursor, head)
 	}

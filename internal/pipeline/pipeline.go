@@ -23,6 +23,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/identity"
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/resource"
+	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/tool"
 )
@@ -49,6 +50,8 @@ type Deps struct {
 	Link func(*artifactv1.Artifact) (url string, expires time.Time)
 	// Processes are what tool calls started.
 	Processes Processes
+	// Search finds resources of every kind.
+	Search search.Searcher
 }
 
 // Processes ends what tool calls started, and proves it gone. What is still alive
@@ -181,6 +184,8 @@ type Kind struct {
 	CheckDelete func(context.Context, Deps, *Request) error
 	// Hydrate adds what is not stored in the row to an answer; may be nil.
 	Hydrate func(context.Context, Deps, proto.Message) error
+	// Search makes the kind's documents for the search index; nil when it cannot be found.
+	Search *search.Extractor
 	// Verbs are the kind's own; may be nil.
 	Verbs func(Deps) []Verb
 }

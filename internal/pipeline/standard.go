@@ -84,7 +84,7 @@ func remove(d Deps, k Kind) Verb {
 func get(d Deps, k Kind) Verb {
 	return Verb{
 		Procedure: Procedure(k, "Get"), Permission: "view", Output: k.New,
-		Steps: []Step{Authorize(d, "view", k.Kind), Validate(d), LoadRef(d, k), AuthorizeTarget(d, "view", k.Kind), Hydrate(d, k)},
+		Steps: []Step{Authorize(d, "view", k.Kind), Validate(d), LoadVersion(d, k), AuthorizeTarget(d, "view", k.Kind), Hydrate(d, k)},
 	}
 }
 
@@ -157,12 +157,12 @@ func Find(ctx context.Context, d Deps, k resource.Kind, ref resource.Ref) (store
 	return row, checkVersion(k, ref, row)
 }
 
-// checkVersion refuses a version that is not the newest: older ones are not kept yet.
+// checkVersion refuses a version that is not the newest: only a read takes others.
 func checkVersion(k resource.Kind, ref resource.Ref, row store.Row) error {
 	if ref.Version == "" || ref.Version == "latest" || ref.Version == strconv.FormatInt(row.Version, 10) {
 		return nil
 	}
-	return fault.New(fault.Unimplemented, "VERSION_HISTORY", "%s %s has version %d; older versions, tags and hashes are not kept yet: leave out @%s",
+	return fault.New(fault.Unimplemented, "VERSION_HISTORY", "%s %s has version %d; older versions can be read and nothing else yet: leave out @%s",
 		resource.MustKindName(k), row.Ref(), row.Version, ref.Version)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
@@ -68,6 +69,22 @@ func Kinds() []Kind {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// NewMessage makes an empty message of a kind. A fault for a kind whose messages are
+// not linked into this program, or not written yet.
+func NewMessage(k Kind) (proto.Message, error) {
+	name, err := KindName(k)
+	if err != nil {
+		return nil, err
+	}
+	meta := Meta(k)
+	full := protoreflect.FullName("cadre." + meta.GetGroup() + "." + strings.ToLower(meta.GetName()) + ".v1." + meta.GetName())
+	mt, err := protoregistry.GlobalTypes.FindMessageByName(full)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "UNKNOWN_KIND", "the messages of the kind %s are not known to this program", name).Because(err)
+	}
+	return mt.New().Interface(), nil
 }
 
 // ParseKind finds a kind by what a person may call it: the name in a file

@@ -33,6 +33,7 @@ type Runner struct {
 	store   store.Store
 	effects turn.Effects
 	boot    string
+	node    string
 	opt     turn.Options
 	beat    time.Duration
 	log     *slog.Logger
@@ -42,6 +43,7 @@ type Runner struct {
 }
 
 type attempt struct {
+	session   string
 	execution string
 	cancel    context.CancelCauseFunc
 	done      chan struct{}
@@ -52,6 +54,7 @@ type Options struct {
 	Store     store.Store
 	Effects   turn.Effects
 	BootEpoch string // identifies this process in attempts
+	Node      string // identifies this server, where several share the store
 	Turn      turn.Options
 	Heartbeat time.Duration // default 5 s
 	Log       *slog.Logger
@@ -70,7 +73,7 @@ func New(o Options) *Runner {
 		o.Heartbeat = 5 * time.Second
 	}
 	return &Runner{
-		store: o.Store, effects: o.Effects, boot: o.BootEpoch, opt: o.Turn, beat: o.Heartbeat, log: o.Log,
+		store: o.Store, effects: o.Effects, boot: o.BootEpoch, node: o.Node, opt: o.Turn, beat: o.Heartbeat, log: o.Log,
 		live: map[string]*attempt{},
 	}
 }
@@ -81,7 +84,7 @@ func New(o Options) *Runner {
 func (r *Runner) Run(ctx context.Context, a engine.Attempt, gone string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	me := &attempt{execution: a.Execution, cancel: cancel, done: make(chan struct{})}
+	me := &attempt{session: a.Session, execution: a.Execution, cancel: cancel, done: make(chan struct{})}
 	r.enter(a.ID, me)
 	defer r.leave(a.ID, me)
 	stop := r.heartbeat(ctx, a.Heartbeat)
@@ -92,7 +95,7 @@ func (r *Runner) Run(ctx context.Context, a engine.Attempt, gone string) error {
 		return err
 	}
 	claimed, err := r.store.Claim(ctx, store.Claim{
-		Session: a.Session, Execution: a.Execution, Attempt: a.ID, BootEpoch: r.boot, Gone: gone,
+		Session: a.Session, Execution: a.Execution, Attempt: a.ID, BootEpoch: r.boot, Node: r.node, Gone: gone,
 		Workflow: a.Activity.Workflow, Run: a.Activity.Run, Activity: a.Activity.Activity,
 		Policy: policy, Now: r.effects.Now(), Events: r.claimEvents(policy),
 	})

@@ -43,8 +43,10 @@ type Health func(ctx context.Context) (reasons []string)
 type Options struct {
 	Dispatcher *Dispatcher
 	Health     Health
-	Files      *Files // nil serves none
-	Log        *slog.Logger
+	// Metrics answers measurements as Prometheus text, to those who have a token; nil for none.
+	Metrics http.Handler
+	Files   *Files // nil serves none
+	Log     *slog.Logger
 }
 
 // Server serves one port.
@@ -74,6 +76,9 @@ func New(o Options) (*Server, error) {
 	mux.Handle("GET /v1/sessions/{session}/events/stream", stream.Handler(o.Dispatcher.Stream, o.Dispatcher.refuse, errorJSON))
 	if o.Files != nil {
 		mux.Handle("GET "+filesPath+"{artifact}/content", o.Files.serve(o.Dispatcher.refuse))
+	}
+	if o.Metrics != nil {
+		mux.Handle("GET /metrics", s.withToken(o.Metrics))
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", s.ready)

@@ -25,7 +25,11 @@ import (
 	"github.com/cadre-dev/cadre/internal/model/replay"
 	"github.com/cadre-dev/cadre/internal/model/scripted"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/search"
+	"github.com/cadre-dev/cadre/internal/search/fts5"
+	"github.com/cadre-dev/cadre/internal/search/tsvector"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/postgres"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/tool/applypatch"
@@ -82,19 +86,59 @@ func Models() []model.Registration {
 // StoreDriver opens a database.
 type StoreDriver struct {
 	Name string
-	Open func(ctx context.Context, dataDir string) (store.Store, error)
-	// Inspect looks into a database that no server holds; the error says what is wrong.
-	Inspect func(ctx context.Context, dataDir string) (store.Inspection, error)
+	// Chosen tells whether the environment asks for it; nil for the default.
+	Chosen func(env func(name string) string) bool
+	Open   func(ctx context.Context, o StoreOptions) (store.Store, error)
+	// Search is the index over a store that Open made, which is a search.Database too.
+	Search func() search.Index
+	// Inspect looks into a database without changing it; the error says what is wrong.
+	Inspect func(ctx context.Context, o StoreOptions) (store.Inspection, error)
+	// Files is what the driver offers for backups when its database lies in the data
+	// folder; nil when it lies elsewhere.
+	Files *store.Files
 }
 
-// Stores are the database drivers; the first is the default.
+// StoreOptions are what a database may need. A driver reads its own variables.
+type StoreOptions struct {
+	DataDir string
+	Env     func(name string) string // reads a variable of the environment
+	Log     *slog.Logger
+}
+
+// Stores are the database drivers; the first that is chosen counts, and the last is
+// the default.
 func Stores() []StoreDriver {
 	return []StoreDriver{
 		{
-			Name: "sqlite", Inspect: sqlite.Inspect,
-			Open: func(ctx context.Context, dir string) (store.Store, error) { return sqlite.Open(ctx, dir) },
+			Name: "postgres", Search: tsvector.New, Chosen: func(env func(string) string) bool { return postgres.FromEnv(env).URL != "" },
+			Open: func(ctx context.Context, o StoreOptions) (store.Store, error) {
+				p := postgres.FromEnv(o.Env)
+				p.Log = o.Log
+				return postgres.Open(ctx, p)
+			},
+			Inspect: func(ctx context.Context, o StoreOptions) (store.Inspection, error) {
+				return postgres.Inspect(ctx, postgres.FromEnv(o.Env).URL)
+			},
+		},
+		{
+			Name: "sqlite", Search: fts5.New, Files: &sqlite.Files,
+			Open: func(ctx context.Context, o StoreOptions) (store.Store, error) { return sqlite.Open(ctx, o.DataDir) },
+			Inspect: func(ctx context.Context, o StoreOptions) (store.Inspection, error) {
+				return sqlite.Inspect(ctx, o.DataDir)
+			},
 		},
 	}
+}
+
+// Store is the driver that the environment asks for.
+func Store(env func(name string) string) StoreDriver {
+	all := Stores()
+	for _, d := range all {
+		if d.Chosen != nil && d.Chosen(env) {
+			return d
+		}
+	}
+	return all[len(all)-1]
 }
 
 // Artifacts are the artifact drivers; the first is the default.

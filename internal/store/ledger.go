@@ -17,6 +17,7 @@ import (
 // attempt and generation are filled in by the store, and the events that were
 // committed go to OnCommit.
 type Ledger interface {
+	Retention
 	// Accept makes an input durable, with its execution and, when a.Session is set,
 	// its session. WORKSPACE_HELD when another session works in the same
 	// folder, SESSION_BUSY when the session refuses inputs while a turn runs. The answer
@@ -79,10 +80,11 @@ type Ledger interface {
 	// Stale lists sessions whose outbox row is older than before, or whose timer is
 	// due at now.
 	Stale(ctx context.Context, before, now time.Time, limit int) ([]Nudge, error)
-	// Disown closes as lost every attempt that a process other than boot claimed, and
-	// gives its execution to the next claim. The caller has proof that those processes
-	// are gone with all that they started. It answers the attempts.
-	Disown(ctx context.Context, boot string, now time.Time) ([]LiveAttempt, error)
+	// Disown closes as lost every attempt that a process other than boot claimed on the
+	// same node (on any, when node is ""), and gives its execution to the next claim. The
+	// caller has proof that those processes are gone with all that they started. It
+	// answers the attempts.
+	Disown(ctx context.Context, boot, node string, now time.Time) ([]LiveAttempt, error)
 	// LiveAttempts lists attempts that were claimed and neither settled nor released.
 	LiveAttempts(ctx context.Context) ([]LiveAttempt, error)
 	// Usage adds up the model requests that a query finds, over groups. Requests of
@@ -162,6 +164,7 @@ const (
 type LiveAttempt struct {
 	Fence
 	BootEpoch string // the server process that claimed it
+	Node      string // the server, over its restarts; "" when the store has one server alone
 	Workflow  string // where the engine runs it
 	Run       string
 	Activity  string
@@ -173,6 +176,7 @@ type Claim struct {
 	Execution string
 	Attempt   string
 	BootEpoch string
+	Node      string // of this server; "" when the store has one server alone
 	Workflow  string
 	Run       string
 	Activity  string
@@ -333,6 +337,10 @@ type SessionState struct {
 	Active    string
 	Open      int // executions without an outcome
 	Workspace string
+	// Removed is the greatest number of an event that retention removed from the log,
+	// RemovedTree the same in the order of the root's tree; 0 when it removed none.
+	Removed     int64
+	RemovedTree int64
 }
 
 // Nudge is a session to wake and the revision to wake it with.

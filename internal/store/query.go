@@ -57,7 +57,3 @@ type Page struct {
 	Rows []Row
 	Next []string
 }
-
-// TimeForm is how times are compared and kept: RFC 3339 in UTC with nine
-// digits, so that the texts sort as the times do.
-const TimeForm = "2006-01-02T15:04:05.000000000Z"

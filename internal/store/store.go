@@ -21,11 +21,24 @@ import (
 // Store is all of it.
 type Store interface {
 	Resources
+	Lookups
+	Versions
 	Ledger
+	WorkflowEvents
+	ScheduleLedger
+	Signals
+	Grants
+	Leases
+	Budgets
+	// Capabilities says what this store can do beyond the contract.
+	Capabilities() Capabilities
 	// BootState is a small fact that is remembered once per database; "" when it
 	// was never set.
 	BootState(ctx context.Context, key string) (string, error)
 	SetBootState(ctx context.Context, key, value string) error
+	// InitBootState sets a fact unless it is set, and answers what it is: of several
+	// callers one wins.
+	InitBootState(ctx context.Context, key, value string) (string, error)
 	// OnCommit names the function that gets the events of each transaction, in the
 	// order of their commits and before the committing call returns. It must not
 	// block and must not call the store. Set it before the first write.
@@ -122,6 +135,7 @@ type Inspection struct {
 	Schema  int64     // its schema's version
 	Release int64     // the version that this release makes
 	Newest  time.Time // when something was written last; zero when nothing was
+	Pending []Step    // of the schema, in the order in which the next open makes them
 }
 
 // Errors of the seam, matched by code and reason.

@@ -54,7 +54,7 @@ func TestWithoutATokenOnlyHealthAndServerInfoAnswer(t *testing.T) {
 	for path, want := range map[string]int{
 		"/healthz": 200, "/readyz": 200, "/v1/server": 200,
 		"/v1/agents": 401, "/v1/agents/x": 401, "/v1/sessions": 401, "/v1/sessions/x/events/stream": 401, "/v1/sessions/x/transcript": 401,
-		"/": 404, "/metrics": 404, "/debug/pprof/": 404,
+		"/metrics": 401, "/": 404, "/debug/pprof/": 404,
 	} {
 		if got := send(t, bare(), "GET", s.URL+path, ""); got.status != want {
 			t.Errorf("GET %s gave %d, want %d", path, got.status, want)

@@ -30,6 +30,9 @@ var changing = []struct {
 	{regexp.MustCompile(`\d+ tokens in, \d+ out`), "N tokens in, N out"},
 	{regexp.MustCompile(`"(input|output)Tokens":"\d+"`), `"${1}Tokens":N`},
 	{regexp.MustCompile(`\b\d+ MiB free`), "SPACE free"},
+	{regexp.MustCompile(`\b\d+\.\d [KM]iB\b`), "SIZE"},
+	{regexp.MustCompile(`\bschema v\d+`), "schema vN"},
+	{regexp.MustCompile(`made by cadre \S+`), "made by cadre VERSION"},
 	{regexp.MustCompile(`(ok   processes      )commands run in .*`), "${1}HOW"},
 	{regexp.MustCompile(`[ \t]+(\n|$)`), "$1"},
 }

@@ -16,6 +16,8 @@ import (
 	usagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/usage/v1"
 	usagev1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/usage/v1/usagev1connect"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
+	searchv1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/search/v1"
+	searchv1connect "github.com/cadre-dev/cadre/gen/go/cadre/platform/search/v1/searchv1connect"
 	serverv1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1"
 	serverv1connect "github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1/serverv1connect"
 	organizationv1 "github.com/cadre-dev/cadre/gen/go/cadre/tenancy/organization/v1"
@@ -50,6 +52,7 @@ var Methods = []Method{
 	unary[sessionv1.ListEventsRequest, sessionv1.ListEventsResponse](sessionv1connect.SessionServiceListEventsProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("ListEvents"), false),
 	serverStream[sessionv1.SubscribeEventsRequest, sessionv1.Frame](sessionv1connect.SessionServiceSubscribeEventsProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("SubscribeEvents"), false),
 	unary[usagev1.SummarizeUsageRequest, usagev1.SummarizeUsageResponse](usagev1connect.UsageServiceSummarizeProcedure, usagev1.File_cadre_agentic_usage_v1_usage_proto.Services().ByName("UsageService").Methods().ByName("Summarize"), false),
+	unary[searchv1.SearchRequest, searchv1.SearchResponse](searchv1connect.SearchServiceSearchProcedure, searchv1.File_cadre_platform_search_v1_search_proto.Services().ByName("SearchService").Methods().ByName("Search"), false),
 	unary[serverv1.GetServerInfoRequest, serverv1.ServerInfo](serverv1connect.ServerServiceGetServerInfoProcedure, serverv1.File_cadre_platform_server_v1_server_proto.Services().ByName("ServerService").Methods().ByName("GetServerInfo"), true),
 	unary[organizationv1.CreateOrganizationRequest, organizationv1.Organization](organizationv1connect.OrganizationServiceCreateProcedure, organizationv1.File_cadre_tenancy_organization_v1_organization_proto.Services().ByName("OrganizationService").Methods().ByName("Create"), false),
 	unary[organizationv1.UpdateOrganizationRequest, organizationv1.Organization](organizationv1connect.OrganizationServiceUpdateProcedure, organizationv1.File_cadre_tenancy_organization_v1_organization_proto.Services().ByName("OrganizationService").Methods().ByName("Update"), false),

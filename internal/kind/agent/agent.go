@@ -14,6 +14,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/near"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/search"
 )
 
 // Kind is what the noun registers.
@@ -21,8 +22,15 @@ func Kind() pipeline.Kind {
 	return pipeline.Kind{
 		Kind: resourcev1.ResourceKind_agent, New: func() proto.Message { return &agentv1.Agent{} },
 		Index: []string{"spec.model"}, Declared: true, Listed: true, Deletable: true,
-		Check: check,
+		Check: check, Search: search.Extract(1, content),
 	}
+}
+
+// content is what agents are found by.
+func content(a *agentv1.Agent) search.Content {
+	spec := a.GetSpec()
+	text := append([]string{spec.GetInstructions(), spec.GetModel()}, spec.GetTools()...)
+	return search.Content{Description: spec.GetDescription(), Text: strings.Join(text, "\n")}
 }
 
 // check refuses tools that this server does not have and models that no provider or

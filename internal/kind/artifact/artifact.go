@@ -9,6 +9,7 @@ import (
 	artifactv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -16,6 +17,11 @@ import (
 func Kind() pipeline.Kind {
 	return pipeline.Kind{
 		Kind: resourcev1.ResourceKind_artifact, New: func() proto.Message { return &artifactv1.Artifact{} },
-		Index: store.ArtifactIndex, Listed: true, Verbs: verbs,
+		Index: store.ArtifactIndex, Listed: true, Verbs: verbs, Search: search.Extract(1, content),
 	}
+}
+
+// content is what files are found by, beside their name. Their bytes are not read.
+func content(a *artifactv1.Artifact) search.Content {
+	return search.Content{Text: a.GetSpec().GetMediaType(), Session: a.GetSpec().GetSessionId()}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/resource"
+	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -20,8 +21,13 @@ func Kind() pipeline.Kind {
 	return pipeline.Kind{
 		Kind: resourcev1.ResourceKind_organization, New: func() proto.Message { return &organizationv1.Organization{} },
 		Declared: true, Listed: true, Deletable: true,
-		CheckDelete: checkDelete,
+		CheckDelete: checkDelete, Search: search.Extract(1, content),
 	}
+}
+
+// content is what organizations are found by.
+func content(o *organizationv1.Organization) search.Content {
+	return search.Content{Description: o.GetSpec().GetDescription()}
 }
 
 // Default is the organization that the first start of a server creates.

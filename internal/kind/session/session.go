@@ -19,6 +19,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/id"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/resource"
+	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/tool"
 )
@@ -33,8 +34,14 @@ const (
 func Kind() pipeline.Kind {
 	return pipeline.Kind{
 		Kind: sessionKind, New: newSession, Index: store.SessionIndex, Listed: true,
-		Hydrate: hydrate, Verbs: verbs,
+		Hydrate: hydrate, Verbs: verbs, Search: search.Extract(1, content),
 	}
+}
+
+// content is what sessions are found by. What was said in them belongs to their turns.
+func content(s *sessionv1.Session) search.Content {
+	folder := s.GetSpec().GetWorkspace().GetLocal().GetPath()
+	return search.Content{Description: s.GetSpec().GetAgent(), Text: folder, Session: s.GetMetadata().GetId()}
 }
 
 func newSession() proto.Message { return &sessionv1.Session{} }
@@ -254,6 +261,6 @@ func hydrate(ctx context.Context, d pipeline.Deps, m proto.Message) error {
 	if s.Status == nil {
 		s.Status = &sessionv1.SessionStatus{}
 	}
-	s.Status.LastSeq = state.LastSeq
+	s.Status.LastSeq, s.Status.RemovedSeq = state.LastSeq, state.Removed
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -24,8 +25,12 @@ func Inspect(ctx context.Context, dir string) (store.Inspection, error) {
 	if err := present(dir); err != nil {
 		return found, err
 	}
+	steps, err := store.Steps(migrations)
+	if err != nil {
+		return found, err
+	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return found, nil
+		return found, found.Plan(steps)
 	}
 	db, err := openDB(path, "deferred", 1, "query_only(1)")
 	if err != nil {
@@ -39,20 +44,17 @@ func Inspect(ctx context.Context, dir string) (store.Inspection, error) {
 	if err := whole(ctx, db, dir); err != nil {
 		return found, err
 	}
-	if found.Release, err = newestSchema(); err != nil {
-		return found, err
-	}
 	if err := db.QueryRowContext(ctx, "SELECT COALESCE(max(version_id), 0) FROM schema_version WHERE is_applied").Scan(&found.Schema); err != nil {
 		return found, notOurs(path, err)
 	}
-	if found.Schema > found.Release {
-		return found, newerSchema(found.Schema, found.Release)
+	if err := found.Plan(steps); err != nil {
+		return found, err
 	}
 	var newest string
 	if err := db.QueryRowContext(ctx, "SELECT COALESCE(max(updated_at), '') FROM resources").Scan(&newest); err != nil {
 		return found, notOurs(path, err)
 	}
-	found.Newest = unstamp(newest)
+	found.Newest = sqldb.Unstamp(newest)
 	return found, nil
 }
 
@@ -80,3 +82,25 @@ func notOurs(path string, err error) error {
 	return fault.New(fault.FailedPrecondition, "STORE_OPEN_FAILED",
 		"%s is no database of Cadre: move it away to begin anew, or name another folder with --data", path).Because(err)
 }
+
+// Schemas says which schema the database of the folder dir has, 0 when there is none,
+// and which one this release makes. It does not look for damage.
+func Schemas(ctx context.Context, dir string) (has, release int64, err error) {
+	steps, err := store.Steps(migrations)
+	if err != nil {
+		return 0, 0, err
+	}
+	if release = steps[len(steps)-1].Version; !Present(dir) {
+		return 0, release, nil
+	}
+	db, err := openDB(filepath.Join(dir, FileName), "deferred", 1, "query_only(1)")
+	if err != nil {
+		return 0, release, err
+	}
+	defer func() { _ = db.Close() }()
+	err = db.QueryRowContext(ctx, "SELECT COALESCE(max(version_id), 0) FROM schema_version WHERE is_applied").Scan(&has)
+	return has, release, readFault(err)
+}
+
+// Files is what the driver offers beside a Store.
+var Files = store.Files{Name: FileName, Copy: Copy, Present: Present, Inspect: Inspect, Adopt: Adopt, Schemas: Schemas}

@@ -128,7 +128,7 @@ func (m *mark) write(events int64) {
 		return
 	}
 	m.events = events
-	_, _ = m.file.WriteAt(fmt.Appendf(nil, "%s %020d\n", m.id, events), 0)
+	_, _ = m.file.WriteAt(markLine(m.id, events), 0)
 }
 
 func (m *mark) close() error { return m.file.Close() }

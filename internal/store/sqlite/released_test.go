@@ -1,27 +1,42 @@
 package sqlite_test
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
-	"time"
 
-	"google.golang.org/protobuf/proto"
-
-	agentv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agent/v1"
-	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
-	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
-	"github.com/cadre-dev/cadre/internal/event"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/store/storetest"
 )
 
-// released opens a copy of a database that the release with this schema wrote:
-// an agent, a turn that completed, one that was running when its server was
-// killed, and an input behind it.
-func released(t *testing.T, file string) store.Store {
+// update writes the fixture of the newest schema anew. A schema that was released is
+// never written again: its fixture stays as that release made it.
+var update = flag.Bool("update", false, "write testdata/vN.db of the newest schema")
+
+func newestSchema(t *testing.T) int64 {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", file))
+	steps, err := sqlite.Chain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return steps[len(steps)-1].Version
+}
+
+func fixturePath(version int64) string {
+	return filepath.Join("testdata", fmt.Sprintf("v%d.db", version))
+}
+
+// released is the folder of a copy of a database that the release with this schema
+// wrote: an agent, a turn that completed, one that was running when its server was
+// killed, and an input behind it.
+func released(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +44,11 @@ func released(t *testing.T, file string) store.Store {
 	if err := os.WriteFile(filepath.Join(dir, sqlite.FileName), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+func openIn(t *testing.T, dir string) store.Store {
+	t.Helper()
 	s, err := sqlite.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -37,61 +57,77 @@ func released(t *testing.T, file string) store.Store {
 	return s
 }
 
-// Reliability line 15: a database of each released schema works, and its turn in
+// C115; Reliability line 15: a database of each released schema works, and its turn in
 // flight goes on.
 func TestReleasedSchemasOpenAndLoseNoTurn(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{"v1.db", "v2.db"} {
-		t.Run(file, func(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "v*.db"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("the fixtures are %v, %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			s := released(t, file)
-			goesOn(t, s)
+			var version int64
+			if _, err := fmt.Sscanf(filepath.Base(file), "v%d.db", &version); err != nil {
+				t.Fatal(err)
+			}
+			storetest.ReadRelease(t, openIn(t, released(t, file)), version >= history)
 		})
 	}
 }
 
-func goesOn(t *testing.T, s store.Store) {
-	t.Helper()
-	ctx := t.Context()
-	rows, err := s.List(ctx, store.Query{Kind: resourcev1.ResourceKind_agent, Org: "default", Limit: 10})
-	if err != nil || len(rows.Rows) != 1 {
-		t.Fatalf("the agents are %v, %v", rows, err)
-	}
-	a := &agentv1.Agent{}
-	if err := proto.Unmarshal(rows.Rows[0].Data, a); err != nil || a.GetMetadata().GetSlug() != "writer" || a.GetMetadata().GetLabels()["team"] != "docs" {
-		t.Errorf("the agent is %v, %v", a, err)
-	}
-	live, err := s.LiveAttempts(ctx)
-	if err != nil || len(live) != 1 {
-		t.Fatalf("the attempts in flight are %v, %v", live, err)
-	}
-	before, err := s.Session(ctx, live[0].Session)
-	if err != nil {
+// The newest schema has a fixture, and the fixture has the schema that this release
+// makes: a step that was released is not changed, and one that was not is frozen.
+func TestTheNewestSchemaIsFrozen(t *testing.T) {
+	t.Parallel()
+	fresh := t.TempDir()
+	s := openIn(t, fresh)
+	storetest.WriteRelease(t, s)
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	now := time.Now()
-	c, err := s.Claim(ctx, store.Claim{
-		Session: live[0].Session, Execution: live[0].Execution, Attempt: "att_next", BootEpoch: "boot_next", Gone: live[0].Attempt, Now: now,
-		Events: func(store.Taken) []*eventv1.Event {
-			return []*eventv1.Event{event.New(now, &eventv1.TurnRecoveryRequested{})}
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(c.History) != 5 || c.Generation != 2 || c.Policy.GetModel() == "" || len(c.Policy.GetTools()) != 3 {
-		t.Errorf("the turn goes on with %d items, generation %d, policy %v", len(c.History), c.Generation, c.Policy)
-	}
-	log, err := s.Events(ctx, store.EventQuery{Session: c.Session, Limit: 1000, MaxDepth: -1})
-	if err != nil || int64(len(log)) != before.LastSeq+1 {
-		t.Errorf("the log has %d events after %d (%v)", len(log), before.LastSeq, err)
-	}
-	for i, e := range log {
-		if e.GetSeq() != int64(i)+1 || e.GetType() == "" {
-			t.Fatalf("event %d is %v", i+1, e)
+	path := fixturePath(newestSchema(t))
+	if *update {
+		data, err := os.ReadFile(filepath.Join(fresh, sqlite.FileName))
+		if err == nil {
+			err = os.WriteFile(path, data, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
-	if before.Open != 2 {
-		t.Errorf("%d turns are open, want the one in flight and the one behind it", before.Open)
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("the newest schema has no fixture: run this test with -update (%v)", err)
 	}
+	if was, is := schema(t, released(t, path)), schema(t, fresh); !slices.Equal(was, is) {
+		t.Errorf("the schema is another one than that of %s: add a step, or run this test with -update when no release made it yet\nwas %s\nis  %s",
+			path, strings.Join(was, "\n    "), strings.Join(is, "\n    "))
+	}
+}
+
+// schema are the statements that make a database.
+func schema(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	db, err := sqlite.Raw(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	rows, err := db.Query("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

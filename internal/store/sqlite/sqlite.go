@@ -20,7 +20,9 @@ import (
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/relational"
 )
 
 // FileName is the database's file in the data folder.
@@ -28,6 +30,12 @@ const FileName = "cadre.db"
 
 // Store is the driver. Make it with Open.
 type Store struct {
+	*relational.Store
+	*database
+}
+
+// database is the file with its connections.
+type database struct {
 	path   string
 	read   *sql.DB
 	write  *sql.DB
@@ -66,7 +74,8 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		_ = read.Close()
 		return nil, openFault(path, err)
 	}
-	return &Store{path: path, read: read, write: write, writer: w, stmts: map[string]*sql.Stmt{}}, nil
+	db := &database{path: path, read: read, write: write, writer: w, stmts: map[string]*sql.Stmt{}}
+	return &Store{relational.New(db), db}, nil
 }
 
 // private makes the file of a new database, which the files beside it take their
@@ -129,8 +138,23 @@ func openFault(path string, err error) error {
 		"the database %s cannot be opened; check that the folder is writable and that the file is a Cadre database (`cadre doctor` says more)", path).Because(err)
 }
 
+// Dialect is how SQLite spells things. One writer puts all transactions in one order.
+func (*database) Dialect() sqldb.Dialect { return sqldb.Dialect{Name: "sqlite", Position: "instr"} }
+
+// Write runs a transaction, together with others that wait.
+func (s *database) Write(ctx context.Context, name, _ string, fn func(sqldb.Tx) error) error {
+	return s.writer.do(ctx, name, func(t *txn) error { return fn(t) })
+}
+
+// Read reads what was committed.
+func (s *database) Read(ctx context.Context) sqldb.Querier { return reader{s, ctx} }
+
+// Capabilities says that the file belongs to one process: a second handle of it works,
+// but sees the other's commits only when it looks.
+func (*Store) Capabilities() store.Capabilities { return store.Capabilities{} }
+
 // OnCommit names the observer of committed events.
-func (s *Store) OnCommit(f func([]*eventv1.Event)) { s.writer.observe(f) }
+func (s *database) OnCommit(f func([]*eventv1.Event)) { s.writer.observe(f) }
 
 // Health proves that the writer answers. It writes only when the newest commit
 // failed, to see whether one would work again.
@@ -143,12 +167,12 @@ func (s *Store) Health(ctx context.Context) error {
 	}
 	return s.writer.do(ctx, "health", func(t *txn) error {
 		var n int
-		return t.row("SELECT 1").Scan(&n)
+		return t.Row("SELECT 1").Scan(&n)
 	})
 }
 
 // Close ends the writer, which checkpoints the log into the file.
-func (s *Store) Close() error {
+func (s *database) Close() error {
 	s.writer.stop()
 	s.mu.Lock()
 	for _, stmt := range s.stmts {
@@ -166,21 +190,4 @@ func (s *Store) Close() error {
 		}
 	}
 	return nil
-}
-
-// BootState reads a fact of this database.
-func (s *Store) BootState(ctx context.Context, key string) (string, error) {
-	var v string
-	err := s.queryRow(ctx, "SELECT value FROM boot_state WHERE key = ?", key).Scan(&v)
-	if isNoRows(err) {
-		return "", nil
-	}
-	return v, readFault(err)
-}
-
-// SetBootState writes a fact of this database.
-func (s *Store) SetBootState(ctx context.Context, key, value string) error {
-	return s.writer.do(ctx, "boot_state", func(t *txn) error {
-		return t.exec("INSERT INTO boot_state (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value)
-	})
 }

@@ -3,12 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"time"
-
-	"google.golang.org/protobuf/proto"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
-	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/sqldb"
 )
 
 // txn is the inside of one write transaction.
@@ -17,14 +14,19 @@ type txn struct {
 	events []*eventv1.Event // committed with it, in order
 }
 
-// exec runs a statement.
-func (t *txn) exec(q string, args ...any) error {
-	_, err := t.affect(q, args...)
+var _ sqldb.Tx = (*txn)(nil)
+
+// Emit has the events told to the observer after the commit.
+func (t *txn) Emit(events []*eventv1.Event) { t.events = append(t.events, events...) }
+
+// Exec runs a statement.
+func (t *txn) Exec(q string, args ...any) error {
+	_, err := t.Affect(q, args...)
 	return err
 }
 
-// affect runs a statement and counts the rows that it changed.
-func (t *txn) affect(q string, args ...any) (int64, error) {
+// Affect runs a statement and counts the rows that it changed.
+func (t *txn) Affect(q string, args ...any) (int64, error) {
 	stmt, err := t.w.prepare(q)
 	if err != nil {
 		return 0, writeFault(err)
@@ -37,17 +39,17 @@ func (t *txn) affect(q string, args ...any) (int64, error) {
 	return n, err
 }
 
-// row reads one row; Scan gives sql.ErrNoRows when there is none.
-func (t *txn) row(q string, args ...any) scanner {
+// Row reads one row.
+func (t *txn) Row(q string, args ...any) sqldb.Scanner {
 	stmt, err := t.w.prepare(q)
 	if err != nil {
 		return failed{writeFault(err)}
 	}
-	return stmt.QueryRow(args...)
+	return row{stmt.QueryRow(args...)}
 }
 
-// rows reads many rows and calls scan for each.
-func (t *txn) rows(scan func(scanner) error, q string, args ...any) error {
+// Rows reads many rows and calls scan for each.
+func (t *txn) Rows(scan func(sqldb.Scanner) error, q string, args ...any) error {
 	stmt, err := t.w.prepare(q)
 	if err != nil {
 		return writeFault(err)
@@ -55,13 +57,22 @@ func (t *txn) rows(scan func(scanner) error, q string, args ...any) error {
 	return each(stmt.QueryContext, scan, args...)
 }
 
-type scanner interface{ Scan(dest ...any) error }
+// row tells what goes wrong with a row as a fault.
+type row struct{ *sql.Row }
+
+func (r row) Scan(dest ...any) error {
+	err := r.Row.Scan(dest...)
+	if isNoRows(err) {
+		return sqldb.ErrNoRows
+	}
+	return readFault(err)
+}
 
 type failed struct{ err error }
 
 func (f failed) Scan(...any) error { return f.err }
 
-func each(query func(context.Context, ...any) (*sql.Rows, error), scan func(scanner) error, args ...any) (err error) {
+func each(query func(context.Context, ...any) (*sql.Rows, error), scan func(sqldb.Scanner) error, args ...any) (err error) {
 	rows, err := query(context.Background(), args...)
 	if err != nil {
 		return readFault(err)
@@ -84,7 +95,7 @@ func each(query func(context.Context, ...any) (*sql.Rows, error), scan func(scan
 const maxPrepared = 256
 
 // prepared keeps a statement for the readers, or answers nil when it does not.
-func (s *Store) prepared(q string) *sql.Stmt {
+func (s *database) prepared(q string) *sql.Stmt {
 	s.mu.RLock()
 	stmt, n := s.stmts[q], len(s.stmts)
 	s.mu.RUnlock()
@@ -104,95 +115,26 @@ func (s *Store) prepared(q string) *sql.Stmt {
 	return stmt
 }
 
-// queryEach reads many rows outside of a transaction.
-func (s *Store) queryEach(ctx context.Context, scan func(scanner) error, q string, args ...any) error {
+// reader reads outside of a transaction.
+type reader struct {
+	*database
+	ctx context.Context
+}
+
+// Rows reads many rows.
+func (r reader) Rows(scan func(sqldb.Scanner) error, q string, args ...any) error {
 	return each(func(_ context.Context, a ...any) (*sql.Rows, error) {
-		if stmt := s.prepared(q); stmt != nil {
-			return stmt.QueryContext(ctx, a...)
+		if stmt := r.prepared(q); stmt != nil {
+			return stmt.QueryContext(r.ctx, a...)
 		}
-		return s.read.QueryContext(ctx, q, a...)
+		return r.read.QueryContext(r.ctx, q, a...)
 	}, scan, args...)
 }
 
-// queryRow reads one row outside of a transaction.
-func (s *Store) queryRow(ctx context.Context, q string, args ...any) scanner {
-	if stmt := s.prepared(q); stmt != nil {
-		return stmt.QueryRowContext(ctx, args...)
+// Row reads one row.
+func (r reader) Row(q string, args ...any) sqldb.Scanner {
+	if stmt := r.prepared(q); stmt != nil {
+		return row{stmt.QueryRowContext(r.ctx, args...)}
 	}
-	return s.read.QueryRowContext(ctx, q, args...)
-}
-
-// once answers whether a mutation was made before, and remembers it otherwise.
-// The answer is written by keep, after the change.
-func (t *txn) once(o *store.Once) error {
-	if o == nil {
-		return nil
-	}
-	answer, found, err := recall(t.row, o)
-	if err != nil {
-		return err
-	}
-	if found {
-		return &store.Replayed{Answer: answer}
-	}
-	return nil
-}
-
-func (t *txn) keep(o *store.Once) error {
-	if o == nil {
-		return nil
-	}
-	if err := t.exec("DELETE FROM idempotency WHERE expires_at < ?", o.Now.Unix()); err != nil {
-		return err
-	}
-	return t.exec("INSERT INTO idempotency (scope, digest, answer, expires_at) VALUES (?, ?, ?, ?)",
-		o.Scope, o.Digest, o.Answer(), o.Now.Add(store.OnceKept).Unix())
-}
-
-func recall(row func(string, ...any) scanner, o *store.Once) ([]byte, bool, error) {
-	var digest string
-	var answer []byte
-	err := row("SELECT digest, answer FROM idempotency WHERE scope = ? AND expires_at >= ?", o.Scope, o.Now.Unix()).Scan(&digest, &answer)
-	switch {
-	case isNoRows(err):
-		return nil, false, nil
-	case err != nil:
-		return nil, false, readFault(err)
-	case digest != o.Digest:
-		return nil, false, store.OtherBody(digest, o.Digest)
-	}
-	return answer, true, nil
-}
-
-// Recall answers what a call with the same key was answered.
-func (s *Store) Recall(ctx context.Context, o *store.Once) ([]byte, bool, error) {
-	return recall(func(q string, args ...any) scanner { return s.queryRow(ctx, q, args...) }, o)
-}
-
-// encode makes a message's bytes, which are never NULL in the database.
-func encode(m proto.Message) ([]byte, error) {
-	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if data == nil {
-		data = []byte{}
-	}
-	return data, err
-}
-
-// stamp is how times are kept: text that sorts.
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(store.TimeForm)
-}
-
-func unstamp(s string) time.Time {
-	if s == "" {
-		return time.Time{}
-	}
-	t, err := time.Parse(store.TimeForm, s)
-	if err != nil {
-		return time.Time{}
-	}
-	return t
+	return row{r.read.QueryRowContext(r.ctx, q, args...)}
 }

@@ -43,8 +43,8 @@ type job struct {
 	end  chan struct{}
 }
 
-// deletesEvents is the transaction that takes events out of the log.
-const deletesEvents = "delete_session"
+// deletesEvents says whether a transaction takes events out of the log.
+func deletesEvents(name string) bool { return name == "delete_session" || name == "trim" }
 
 func startWriter(ctx context.Context, db *sql.DB, m *mark) (*writer, error) {
 	conn, err := db.Conn(ctx)
@@ -157,14 +157,14 @@ func (w *writer) commit(batch []*job) {
 func (w *writer) logged(batch []*job) (events int64, changed bool) {
 	for _, j := range batch {
 		if j.err == nil {
-			changed = changed || j.name == deletesEvents || j.txn != nil && len(j.txn.events) > 0
+			changed = changed || deletesEvents(j.name) || j.txn != nil && len(j.txn.events) > 0
 		}
 	}
 	if !changed {
 		return 0, false
 	}
 	t := &txn{w: w}
-	if err := t.row("SELECT COALESCE(max(rowid), 0) FROM events").Scan(&events); err != nil {
+	if err := t.Row("SELECT COALESCE(max(rowid), 0) FROM events").Scan(&events); err != nil {
 		return 0, false
 	}
 	return events, true

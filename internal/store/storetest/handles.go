@@ -4,12 +4,49 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/event"
 	"github.com/cadre-dev/cadre/internal/store"
 )
+
+// RunShared runs what several processes on one database are promised. open makes an
+// empty database and two handles of it. A store that does not declare Shared is
+// skipped by name.
+func RunShared(t *testing.T, open func(t *testing.T) (a, b store.Store)) {
+	t.Helper()
+	a, b := open(t)
+	if !a.Capabilities().Shared {
+		t.Skip("this store does not declare the capability Shared: one process has its database")
+	}
+	OneWins(t, a, b)
+	if err := Linearizable(t.Context(), uint64(time.Now().UnixNano()), a, b); err != nil {
+		t.Error(err)
+	}
+	c, d := open(t)
+	sharedLeases(t, c, d)
+}
+
+// sharedLeases: what one handle holds, the other one sees.
+func sharedLeases(t *testing.T, a, b store.Leases) {
+	t.Helper()
+	l, err := a.AcquireLease(t.Context(), "sweep", "a", time.Minute, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.AcquireLease(t.Context(), "sweep", "b", time.Minute, epoch); !errors.Is(err, store.ErrLeaseHeld) {
+		t.Errorf("over the other handle a held lease gave %v", err)
+	}
+	next, err := b.AcquireLease(t.Context(), "sweep", "b", time.Minute, epoch.Add(time.Minute))
+	if err != nil || next.Epoch != l.Epoch+1 {
+		t.Errorf("the takeover over the other handle gave %+v, %v", next, err)
+	}
+	if _, err := a.RenewLease(t.Context(), l, time.Minute, epoch); !errors.Is(err, store.ErrLeaseLost) {
+		t.Errorf("the renewal of what was taken over gave %v", err)
+	}
+}
 
 // OneWins has two handles of one database work on one session, as two servers
 // would: of many claims one wins, a takeover needs its proof, and the writer that
@@ -97,4 +134,18 @@ func marks(t *testing.T, l store.Ledger, session string) []*eventv1.Event {
 		}
 	}
 	return events
+}
+
+// Running is a turn that an attempt works on, in a session of its own.
+func Running(t *testing.T, l store.Ledger) store.Claimed {
+	t.Helper()
+	in := input(newSession(""), "", "hello")
+	if _, err := l.Accept(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Claim(t.Context(), claimOf(in.Session, in.Execution.ID, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

@@ -17,13 +17,21 @@ import (
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
-const (
-	clients      = 6
-	opsPerClient = 50
-	rounds       = 3 // at most, until the clients have met every kind of conflict
-	// judgeTime bounds the search for an order; it takes milliseconds when there is one.
-	judgeTime = 30 * time.Second
+// traffic is how much clients do to one session, and how long the judge may look for
+// an order of it. The search grows fast with the clients that are busy at once.
+type traffic struct {
+	clients, each int
+	judge         time.Duration
+}
+
+var (
+	many = traffic{clients: 16, each: 12, judge: 2 * time.Minute}
+	few  = traffic{clients: 6, each: 50, judge: 30 * time.Second} // with them what is wrong is found soon
 )
+
+// rounds is how often the clients begin at most, until they have met every kind of
+// conflict.
+const rounds = 5
 
 // histories is quality.md, Reliability 8: a checker judges the ledger's history.
 func histories(t *testing.T, open Open) {
@@ -35,24 +43,28 @@ func histories(t *testing.T, open Open) {
 	}
 }
 
-// Linearizable has clients claim, write, release and settle one session's work at
+// Linearizable has 16 clients claim, write, release and settle one session's work at
 // once, with proofs and fences that are right, stale or made up, and checks that
 // what each was told can be put in one order that the model of a ledger allows.
 // Several stores are several handles of one database: the clients share them out.
 // An error names the seed and shows the history.
 func Linearizable(ctx context.Context, seed uint64, handles ...store.Ledger) error {
+	return many.linearizable(ctx, seed, handles)
+}
+
+func (tr traffic) linearizable(ctx context.Context, seed uint64, handles []store.Ledger) error {
 	h := &history{session: newSession("")}
 	if err := handles[0].CreateSession(ctx, *h.session, nil); err != nil {
 		return err
 	}
 	var crowd []*client
-	for i := range clients {
+	for i := range tr.clients {
 		crowd = append(crowd, &client{history: h, number: i, ledger: handles[i%len(handles)], random: rand.New(rand.NewPCG(seed, uint64(i)))})
 	}
 	for range rounds {
 		var all sync.WaitGroup
 		for _, c := range crowd {
-			all.Go(func() { c.work(ctx) })
+			all.Go(func() { c.work(ctx, tr.each) })
 		}
 		all.Wait()
 		if h.failed != nil {
@@ -62,7 +74,7 @@ func Linearizable(ctx context.Context, seed uint64, handles ...store.Ledger) err
 			break
 		}
 	}
-	if verdict, why := porcupine.CheckOperationsVerbose(sequential, h.operations, judgeTime); verdict != porcupine.Ok {
+	if verdict, why := porcupine.CheckOperationsVerbose(sequential, h.operations, tr.judge); verdict != porcupine.Ok {
 		return fmt.Errorf("seed %d: no order of these operations is one of a ledger (%s):\n%s", seed, verdict, describe(h.operations, why))
 	}
 	if err := h.enough(); err != nil {
@@ -121,8 +133,8 @@ type client struct {
 	marks  int
 }
 
-func (c *client) work(ctx context.Context) {
-	for range opsPerClient {
+func (c *client) work(ctx context.Context, each int) {
+	for range each {
 		a := c.choose()
 		began := c.clock.Add(1)
 		out, err := c.do(ctx, a)

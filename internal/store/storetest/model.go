@@ -197,7 +197,7 @@ func describe(history []porcupine.Operation, why porcupine.LinearizationInfo) st
 	rest := slices.Clone(history)
 	rest = slices.DeleteFunc(rest, func(o porcupine.Operation) bool { return placed[o.Call] })
 	slices.SortFunc(rest, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
-	for _, o := range rest[:min(len(rest), clients)] {
+	for _, o := range rest[:min(len(rest), many.clients)] {
 		fmt.Fprintf(&s, "%s\n", line(o))
 	}
 	return s.String()

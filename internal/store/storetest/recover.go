@@ -193,11 +193,11 @@ func disowns(t *testing.T, open Open) {
 	dead, cancelled, mine := s.claimed("one"), s.claimed("two"), s.claimed("three")
 	_, err := s.RequestCancel(ctx, store.CancelRequest{Session: cancelled.Session, Now: epoch})
 	s.must(err)
-	if left, err := s.Disown(ctx, "boot_1", epoch); err != nil || len(left) != 0 {
+	if left, err := s.Disown(ctx, "boot_1", "", epoch); err != nil || len(left) != 0 {
 		t.Errorf("a process disowns itself of %v (%v)", left, err)
 	}
 	s.must(s.Settle(ctx, mine.Fence, completed()))
-	left, err := s.Disown(ctx, "boot_2", epoch)
+	left, err := s.Disown(ctx, "boot_2", "", epoch)
 	s.must(err)
 	if len(left) != 2 {
 		t.Errorf("the dead process owned %v, want two attempts", left)

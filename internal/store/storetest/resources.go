@@ -246,6 +246,7 @@ func idempotency(t *testing.T, open Open) {
 	}
 }
 
+// C112
 func bootState(t *testing.T, open Open) {
 	s := setup(t, open)
 	ctx := t.Context()

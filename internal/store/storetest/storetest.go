@@ -35,6 +35,17 @@ func Run(t *testing.T, open Open) {
 		{"lists", lists},
 		{"idempotency", idempotency},
 		{"boot state", bootState},
+		{"look-ups", lookups},
+		{"versions", versions},
+		{"history of declared kinds", keptVersions},
+		{"workflow events", workflowEvents},
+		{"schedules", schedules},
+		{"signals", signals},
+		{"grants", grants},
+		{"pending authorizations", pendingAuthorizations},
+		{"leases", leases},
+		{"budgets", budgets},
+		{"spend", spends},
 		{"accept", accepts},
 		{"claims", claims},
 		{"fences", fences},
@@ -50,6 +61,8 @@ func Run(t *testing.T, open Open) {
 		{"deletion", deletion},
 		{"history", histories},
 		{"usage", usages},
+		{"retention", retention},
+		{"usage of deleted sessions", usageOfDeleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -414,7 +414,10 @@ type SessionStatus struct {
 	// The first session of the tree; the session itself when it has no parent.
 	RootId string `protobuf:"bytes,5,opt,name=root_id,json=rootId,proto3" json:"root_id,omitempty"`
 	// The agent's id, resolved when the session was made.
-	AgentId       string `protobuf:"bytes,6,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	AgentId string `protobuf:"bytes,6,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// Retention removed events up to this number, but none that the transcript needs; 0 when it
+	// removed none. A cursor below it is refused, except the beginning.
+	RemovedSeq    int64 `protobuf:"varint,7,opt,name=removed_seq,json=removedSeq,proto3" json:"removed_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -489,6 +492,13 @@ func (x *SessionStatus) GetAgentId() string {
 		return x.AgentId
 	}
 	return ""
+}
+
+func (x *SessionStatus) GetRemovedSeq() int64 {
+	if x != nil {
+		return x.RemovedSeq
+	}
+	return 0
 }
 
 type CreateSessionRequest struct {
@@ -1785,7 +1795,7 @@ func (x *EventFilter) GetMaxDepth() int32 {
 type SubscribeEventsRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Events after this number, or after this id of a stream with the same filter. Empty: from the first.
+	// Events after this number, or after this id of a stream with the same filter. Empty: from the first that is left.
 	After         string       `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
 	Filter        *EventFilter `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2012,7 +2022,7 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\x06source\"0\n" +
 	"\x0eLocalWorkspace\x12\x1e\n" +
 	"\x04path\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80 R\x04path\"\xed\x01\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80 R\x04path\"\x8e\x02\n" +
 	"\rSessionStatus\x12<\n" +
 	"\x05phase\x18\x01 \x01(\x0e2&.cadre.agentic.session.v1.SessionPhaseR\x05phase\x12.\n" +
 	"\x13active_execution_id\x18\x02 \x01(\tR\x11activeExecutionId\x12\x19\n" +
@@ -2020,7 +2030,9 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\vwaiting_for\x18\x04 \x01(\tR\n" +
 	"waitingFor\x12\x17\n" +
 	"\aroot_id\x18\x05 \x01(\tR\x06rootId\x12\x19\n" +
-	"\bagent_id\x18\x06 \x01(\tR\aagentId\"\x8e\x01\n" +
+	"\bagent_id\x18\x06 \x01(\tR\aagentId\x12\x1f\n" +
+	"\vremoved_seq\x18\a \x01(\x03R\n" +
+	"removedSeq\"\x8e\x01\n" +
 	"\x14CreateSessionRequest\x12C\n" +
 	"\asession\x18\x01 \x01(\v2!.cadre.agentic.session.v1.SessionB\x06\xbaH\x03\xc8\x01\x01R\asession\x121\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\"}\n" +

@@ -283,7 +283,9 @@ type KindMeta struct {
 	// The prefix of the kind's ids; empty for organizations, whose id is their slug.
 	Prefix string `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// The plural that the command line and the REST paths use.
-	Plural        string `protobuf:"bytes,4,opt,name=plural,proto3" json:"plural,omitempty"`
+	Plural string `protobuf:"bytes,4,opt,name=plural,proto3" json:"plural,omitempty"`
+	// Each change that raises the version of a resource is kept in its history.
+	Versioned     bool `protobuf:"varint,5,opt,name=versioned,proto3" json:"versioned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -344,6 +346,13 @@ func (x *KindMeta) GetPlural() string {
 		return x.Plural
 	}
 	return ""
+}
+
+func (x *KindMeta) GetVersioned() bool {
+	if x != nil {
+		return x.Versioned
+	}
+	return false
 }
 
 // Metadata identifies a resource. A client sets org, slug, name, visibility,
@@ -883,12 +892,13 @@ var File_cadre_platform_resource_v1_resource_proto protoreflect.FileDescriptor
 
 const file_cadre_platform_resource_v1_resource_proto_rawDesc = "" +
 	"\n" +
-	")cadre/platform/resource/v1/resource.proto\x12\x1acadre.platform.resource.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/descriptor.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"d\n" +
+	")cadre/platform/resource/v1/resource.proto\x12\x1acadre.platform.resource.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/descriptor.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x82\x01\n" +
 	"\bKindMeta\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x16\n" +
 	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x12\x16\n" +
-	"\x06plural\x18\x04 \x01(\tR\x06plural\"\xdd\x05\n" +
+	"\x06plural\x18\x04 \x01(\tR\x06plural\x12\x1c\n" +
+	"\tversioned\x18\x05 \x01(\bR\tversioned\"\xdd\x05\n" +
 	"\bMetadata\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x02id\x12=\n" +
 	"\x03org\x18\x02 \x01(\tB+\xbaH(\xd8\x01\x01r#\x18?2\x1f^[a-z0-9]([a-z0-9-]*[a-z0-9])?$R\x03org\x12?\n" +
@@ -936,7 +946,7 @@ const file_cadre_platform_resource_v1_resource_proto_rawDesc = "" +
 	"\tpage_size\x18\x04 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\tpageToken*\xfa\x0e\n" +
+	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\tpageToken*\xfc\x0e\n" +
 	"\fResourceKind\x12\x14\n" +
 	"\x10kind_unspecified\x10\x00\x12<\n" +
 	"\forganization\x10\x01\x1a*\x8a\x97\"&\n" +
@@ -952,9 +962,9 @@ const file_cadre_platform_resource_v1_resource_proto_rawDesc = "" +
 	"\x0fplatform_client\x10\r\x1a/\x8a\x97\"+\n" +
 	"\x0ePlatformClient\x12\x03iam\x1a\x03pcl\"\x0fplatformclients\x123\n" +
 	"\toauth_app\x10\x0e\x1a$\x8a\x97\" \n" +
-	"\bOAuthApp\x12\x03iam\x1a\x04oapp\"\toauthapps\x12,\n" +
-	"\x05agent\x10\x14\x1a!\x8a\x97\"\x1d\n" +
-	"\x05Agent\x12\aagentic\x1a\x03agt\"\x06agents\x12,\n" +
+	"\bOAuthApp\x12\x03iam\x1a\x04oapp\"\toauthapps\x12.\n" +
+	"\x05agent\x10\x14\x1a#\x8a\x97\"\x1f\n" +
+	"\x05Agent\x12\aagentic\x1a\x03agt\"\x06agents(\x01\x12,\n" +
 	"\x05skill\x10\x15\x1a!\x8a\x97\"\x1d\n" +
 	"\x05Skill\x12\aagentic\x1a\x03skl\"\x06skills\x129\n" +
 	"\n" +

@@ -1,0 +1,160 @@
+package relational
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cadre-dev/cadre/internal/search"
+	"github.com/cadre-dev/cadre/internal/sqldb"
+)
+
+// Columns are what Scan reads of a document, from a table that is called d.
+const Columns = "d.docid, d.kind, d.id, d.org, d.slug, d.name, d.tags, d.visibility, d.created_at, d.session, d.description"
+
+// Found is a document that fits.
+type Found struct {
+	docid int64
+	tags  string
+	search.Hit
+}
+
+// Scan reads Columns.
+func Scan(r sqldb.Scanner) (f Found, err error) {
+	var created string
+	err = r.Scan(&f.docid, &f.Kind, &f.ID, &f.Org, &f.Slug, &f.Name, &f.tags, &f.Visibility, &created, &f.Session, &f.Description)
+	f.CreatedAt = sqldb.Unstamp(created)
+	if f.tags != "" {
+		f.Tags = strings.Split(f.tags, "\n")
+	}
+	return f, err
+}
+
+// Read reads the documents that a statement selects.
+func Read(q sqldb.Querier, sql string, args ...any) (all []Found, err error) {
+	err = q.Rows(func(r sqldb.Scanner) error {
+		f, err := Scan(r)
+		all = append(all, f)
+		return err
+	}, sql, args...)
+	return all, err
+}
+
+// Candidates are what a database found: by name and label, and by all words; the
+// newest of each, at most search.Candidates. More says that there are more.
+type Candidates struct {
+	Title, All []Found
+	More       bool
+}
+
+// Rank answers a page of what was found.
+func Rank(q sqldb.Querier, slot search.Slot, c search.Criteria, words search.Query, found Candidates) (search.Result, error) {
+	res := search.Empty(c)
+	res.More = found.More
+	seen := map[int64]bool{}
+	var all []Found
+	for _, f := range slices.Concat(found.Title, found.All) {
+		if seen[f.docid] {
+			continue
+		}
+		seen[f.docid] = true
+		f.Score = words.Score(f.Name, f.Slug, f.tags, f.Description)
+		res.Counts[f.Kind]++
+		all = append(all, f)
+	}
+	res.Total = int64(len(all))
+	slices.SortFunc(all, func(a, b Found) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.docid, a.docid))
+	})
+	for _, f := range page(all, c) {
+		var text string
+		if err := q.Row("SELECT body FROM "+table("documents", slot)+" WHERE docid = ?", f.docid).Scan(&text); err != nil && !gone(err) {
+			return res, err
+		}
+		f.Snippet = words.Snippet(text, f.Description)
+		res.Hits = append(res.Hits, f.Hit)
+	}
+	return res, nil
+}
+
+func page(all []Found, c search.Criteria) []Found {
+	from := min(len(all), int(min(int64(len(all)), int64(c.Page-1)*int64(c.Size))))
+	return all[from:min(len(all), from+c.Size)]
+}
+
+// List completes a page of a list with its exact counts.
+func List(q sqldb.Querier, slot search.Slot, c search.Criteria, found []Found) (search.Result, error) {
+	res := search.Empty(c)
+	for _, f := range found {
+		f.Score = 1
+		res.Hits = append(res.Hits, f.Hit)
+	}
+	where, args := Narrow(c, "search_counts")
+	err := q.Rows(func(r sqldb.Scanner) error {
+		var kind string
+		var n int64
+		if err := r.Scan(&kind, &n); err != nil || n == 0 {
+			return err
+		}
+		res.Counts[kind] = n
+		res.Total += n
+		return nil
+	}, "SELECT kind, CAST(sum(documents) AS BIGINT) FROM search_counts WHERE slot = ?"+where+" GROUP BY kind", append([]any{string(slot)}, args...)...)
+	return res, err
+}
+
+// Narrow is the condition of criteria on a table with the columns org, kind and public,
+// beginning with AND; "" when all fits.
+func Narrow(c search.Criteria, table string) (where string, args []any) {
+	var b strings.Builder
+	add := func(condition string, values ...any) {
+		fmt.Fprintf(&b, " AND "+condition, table)
+		args = append(args, values...)
+	}
+	switch {
+	case c.Org == "":
+	case c.CrossOrgPublic && !c.ExcludePublic:
+		fmt.Fprintf(&b, " AND (%s.org = ? OR %s.public = 1)", table, table)
+		args = append(args, c.Org)
+	default:
+		add("%s.org = ?", c.Org)
+	}
+	if c.ExcludePublic {
+		add("%s.public = 0")
+	}
+	if len(c.Kinds) > 0 {
+		kinds := make([]any, len(c.Kinds))
+		for i, k := range c.Kinds {
+			kinds[i] = k
+		}
+		add("%s.kind IN (?"+strings.Repeat(",?", len(kinds)-1)+")", kinds...)
+	}
+	return b.String(), args
+}
+
+// Fits tells whether a document is what criteria are narrowed to.
+func Fits(c search.Criteria, f Found) bool {
+	public := search.Document{Visibility: f.Visibility}.Public()
+	inOrg := c.Org == "" || f.Org == c.Org || c.CrossOrgPublic && public
+	return inOrg && !(c.ExcludePublic && public) && (len(c.Kinds) == 0 || slices.Contains(c.Kinds, f.Kind))
+}
+
+// Safe tells whether criteria are narrowed by nothing but names that can exist, so that
+// they can be written as words.
+func Safe(c search.Criteria) bool {
+	for _, name := range append([]string{c.Org}, c.Kinds...) {
+		for i := range len(name) {
+			if b := name[i]; (b < 'a' || b > 'z') && (b < '0' || b > '9') && b != '-' && b != '_' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Offset is how many come before a page.
+func Offset(c search.Criteria) int64 { return int64(c.Page-1) * int64(c.Size) }
+
+func gone(err error) bool { return errors.Is(err, sqldb.ErrNoRows) }
