@@ -92,11 +92,20 @@ func (c *Control) beat(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if _, err := c.Shared.Beat(ctx, c.Node); err != nil && ctx.Err() == nil {
-			c.Log.WarnContext(ctx, "the other servers were not told that this one lives", "error", err)
-			continue
+		_, rejoined, err := c.Shared.Beat(ctx, c.Node)
+		switch {
+		case errors.Is(err, store.ErrNodeTaken):
+			c.refuse(ctx, fault.From(err))
+		case err != nil:
+			if ctx.Err() == nil {
+				c.Log.WarnContext(ctx, "the other servers were not told that this one lives", "error", err)
+			}
+		case rejoined:
+			c.Log.WarnContext(ctx, "this server was taken for gone, and is known again", "node", c.Node)
+			c.bindAgain()
+		default:
+			c.rebind(ctx)
 		}
-		c.rebind(ctx)
 	}
 }
 
@@ -109,8 +118,13 @@ func (c *Control) rebind(ctx context.Context) {
 	if known, err := c.Store.EngineID(ctx); err != nil || known == id && c.Refusal() == nil {
 		return
 	}
+	c.bindAgain()
+}
+
+// bindAgain has welcome bind the engine, or say why not.
+func (c *Control) bindAgain() {
 	select {
-	case c.reached <- struct{}{}: // welcome binds it, or says why not
+	case c.reached <- struct{}{}:
 	default:
 	}
 }

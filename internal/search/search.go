@@ -29,7 +29,7 @@ const (
 	MaxSize     = 100
 	// Candidates is how many documents a search ranks at most, once by name and label
 	// and once by all words.
-	Candidates = 300
+	Candidates = 200
 )
 
 // Criteria are what is asked. Drivers get them normalised: see Normalise.

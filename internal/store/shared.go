@@ -17,8 +17,10 @@ type Shared interface {
 	// Join makes this server known. A server that was here before under the same id is
 	// gone: the caller holds the lock of its data folder.
 	Join(ctx context.Context, n Node) error
-	// Beat says that this server lives, and answers the others that do.
-	Beat(ctx context.Context, id string) ([]Node, error)
+	// Beat says that this server lives, and answers the others that do. One that was
+	// taken off meanwhile is known again, without an engine: rejoined. ErrNodeTaken when
+	// another process took its id.
+	Beat(ctx context.Context, id string) (others []Node, rejoined bool, err error)
 	// BindEngine makes an engine the one that this database's sessions run on, unless a
 	// living server runs them on another one: ErrOtherEngine. It answers the engine
 	// before.
@@ -55,3 +57,7 @@ const NodeGone = 15 * time.Second
 
 // ErrOtherEngine: a living server runs the sessions of this database on another engine.
 var ErrOtherEngine = fault.New(fault.FailedPrecondition, "OTHER_ENGINE", "another server runs the sessions of this database on another engine")
+
+// ErrNodeTaken: another process says that it is this server.
+var ErrNodeTaken = fault.New(fault.FailedPrecondition, "NODE_TAKEN",
+	"another process says that it is this server: their data folders are copies of one another. Stop one of them, and remove node.id from its folder")

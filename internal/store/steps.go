@@ -56,6 +56,6 @@ func NewerSchema(has, newest int64) *fault.Fault {
 // before, and goes on from there when it is opened again.
 func MigrationFailed(version int64, cause error) *fault.Fault {
 	return fault.New(fault.FailedPrecondition, "MIGRATION_FAILED",
-		"migrate to v%d: the step failed and nothing of it was written; see to the cause and start again", version).
+		"migrate to v%d: the step failed and nothing of it was written: %v. See to it and start again", version, cause).
 		With("version", strconv.FormatInt(version, 10)).Because(cause)
 }

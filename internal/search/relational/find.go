@@ -11,25 +11,58 @@ import (
 	"github.com/cadre-dev/cadre/internal/sqldb"
 )
 
-// Columns are what Scan reads of a document, from a table that is called d.
-const Columns = "d.docid, d.kind, d.id, d.org, d.slug, d.name, d.tags, d.visibility, d.created_at, d.session, d.description"
+// Columns are what Scan reads of a document, from a table that is called d: what it is
+// narrowed and ranked by.
+const Columns = "d.docid, d.kind, d.org, d.public, d.slug, d.name, d.tags, d.description"
 
 // Found is a document that fits.
 type Found struct {
-	docid int64
-	tags  string
+	docid  int64
+	public bool
+	tags   string
 	search.Hit
 }
 
 // Scan reads Columns.
 func Scan(r sqldb.Scanner) (f Found, err error) {
-	var created string
-	err = r.Scan(&f.docid, &f.Kind, &f.ID, &f.Org, &f.Slug, &f.Name, &f.tags, &f.Visibility, &created, &f.Session, &f.Description)
-	f.CreatedAt = sqldb.Unstamp(created)
-	if f.tags != "" {
-		f.Tags = strings.Split(f.tags, "\n")
-	}
+	var public int
+	err = r.Scan(&f.docid, &f.Kind, &f.Org, &public, &f.Slug, &f.Name, &f.tags, &f.Description)
+	f.public = public == 1
 	return f, err
+}
+
+// complete reads what is shown of the documents of a page beside what they were ranked
+// by, with the text that a snippet is cut from.
+func complete(q sqldb.Querier, slot search.Slot, page []Found, text func(i int, body string)) error {
+	if len(page) == 0 {
+		return nil
+	}
+	where, args := map[int64]int{}, make([]any, len(page))
+	for i, f := range page {
+		where[f.docid], args[i] = i, f.docid
+	}
+	body := "''"
+	if text != nil {
+		body = "body"
+	}
+	return q.Rows(func(r sqldb.Scanner) error {
+		var docid int64
+		var id, visibility, created, session, words string
+		if err := r.Scan(&docid, &id, &visibility, &created, &session, &words); err != nil {
+			return err
+		}
+		i := where[docid]
+		f := &page[i]
+		f.ID, f.Visibility, f.CreatedAt, f.Session = id, visibility, sqldb.Unstamp(created), session
+		if f.tags != "" {
+			f.Tags = strings.Split(f.tags, "\n")
+		}
+		if text != nil {
+			text(i, words)
+		}
+		return nil
+	}, "SELECT docid, id, visibility, created_at, session, "+body+" FROM "+table("documents", slot)+
+		" WHERE docid IN (?"+strings.Repeat(",?", len(page)-1)+")", args...)
 }
 
 // Read reads the documents that a statement selects.
@@ -68,15 +101,12 @@ func Rank(q sqldb.Querier, slot search.Slot, c search.Criteria, words search.Que
 	slices.SortFunc(all, func(a, b Found) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.docid, a.docid))
 	})
-	for _, f := range page(all, c) {
-		var text string
-		if err := q.Row("SELECT body FROM "+table("documents", slot)+" WHERE docid = ?", f.docid).Scan(&text); err != nil && !gone(err) {
-			return res, err
-		}
-		f.Snippet = words.Snippet(text, f.Description)
+	shown := page(all, c)
+	err := complete(q, slot, shown, func(i int, body string) { shown[i].Snippet = words.Snippet(body, shown[i].Description) })
+	for _, f := range shown {
 		res.Hits = append(res.Hits, f.Hit)
 	}
-	return res, nil
+	return res, err
 }
 
 func page(all []Found, c search.Criteria) []Found {
@@ -87,6 +117,9 @@ func page(all []Found, c search.Criteria) []Found {
 // List completes a page of a list with its exact counts.
 func List(q sqldb.Querier, slot search.Slot, c search.Criteria, found []Found) (search.Result, error) {
 	res := search.Empty(c)
+	if err := complete(q, slot, found, nil); err != nil {
+		return res, err
+	}
 	for _, f := range found {
 		f.Score = 1
 		res.Hits = append(res.Hits, f.Hit)
@@ -136,9 +169,8 @@ func Narrow(c search.Criteria, table string) (where string, args []any) {
 
 // Fits tells whether a document is what criteria are narrowed to.
 func Fits(c search.Criteria, f Found) bool {
-	public := search.Document{Visibility: f.Visibility}.Public()
-	inOrg := c.Org == "" || f.Org == c.Org || c.CrossOrgPublic && public
-	return inOrg && !(c.ExcludePublic && public) && (len(c.Kinds) == 0 || slices.Contains(c.Kinds, f.Kind))
+	inOrg := c.Org == "" || f.Org == c.Org || c.CrossOrgPublic && f.public
+	return inOrg && !(c.ExcludePublic && f.public) && (len(c.Kinds) == 0 || slices.Contains(c.Kinds, f.Kind))
 }
 
 // Safe tells whether criteria are narrowed by nothing but names that can exist, so that

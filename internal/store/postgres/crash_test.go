@@ -171,9 +171,26 @@ func TestOneEngineForAllServers(t *testing.T) {
 	if before, err := b.BindEngine(ctx, "nod_b", "engine_1"); before != "engine_1" || err != nil {
 		t.Errorf("the same engine gave %q, %v", before, err)
 	}
-	others, err := a.Beat(ctx, "nod_a")
+	others, _, err := a.Beat(ctx, "nod_a")
 	if err != nil || len(others) != 1 || others[0].ID != "nod_b" || others[0].Engine != "engine_1" {
 		t.Errorf("the others are %v, %v", others, err)
+	}
+	// One that was taken off while it lived is known again, and lost its engine.
+	if err := b.Leave(ctx, "nod_a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, rejoined, err := a.Beat(ctx, "nod_a"); err != nil || !rejoined {
+		t.Errorf("a server that was taken off gave %t, %v", rejoined, err)
+	}
+	if _, rejoined, err := a.Beat(ctx, "nod_a"); err != nil || rejoined {
+		t.Errorf("a server that is known gave %t, %v", rejoined, err)
+	}
+	// Another process with its id is found by the one that was there first.
+	if err := b.Join(ctx, store.Node{ID: "nod_a", Boot: "boot_copy", Host: "copy"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.Beat(ctx, "nod_a"); !errors.Is(err, store.ErrNodeTaken) {
+		t.Errorf("a server whose id another process has gave %v", err)
 	}
 	if err := errors.Join(a.Leave(ctx, "nod_a"), b.Join(ctx, store.Node{ID: "nod_b", Boot: "boot_c", Host: "quay"})); err != nil {
 		t.Fatal(err)

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
 // Join makes this server known.
 func (d *database) Join(ctx context.Context, n store.Node) error {
+	d.joined.Store(&n)
 	return d.Write(ctx, "join", "", func(t sqldb.Tx) error {
 		return t.Exec(`INSERT INTO nodes (id, boot, host, engine, seen_at) VALUES (?,?,?,'',clock_timestamp())
 			ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, host = excluded.host, engine = '', seen_at = excluded.seen_at`, n.ID, n.Boot, n.Host)
@@ -20,13 +22,27 @@ func (d *database) Join(ctx context.Context, n store.Node) error {
 
 // Beat says that this server lives. Whose silence is too long is told by the
 // database's clock alone.
-func (d *database) Beat(ctx context.Context, id string) ([]store.Node, error) {
-	if err := d.Write(ctx, "beat", "", func(t sqldb.Tx) error {
-		return t.Exec("UPDATE nodes SET seen_at = clock_timestamp() WHERE id = ?", id)
-	}); err != nil {
-		return nil, err
+func (d *database) Beat(ctx context.Context, id string) (others []store.Node, rejoined bool, err error) {
+	self := d.joined.Load()
+	if self == nil || self.ID != id {
+		return nil, false, fault.New(fault.FailedPrecondition, "NODE_NOT_JOINED", "server %s did not join", id)
 	}
-	return living(d.Read(ctx), id)
+	if err := d.Write(ctx, "beat", "", func(t sqldb.Tx) error {
+		rejoined = false
+		n, err := t.Affect("UPDATE nodes SET seen_at = clock_timestamp() WHERE id = ? AND boot = ?", id, self.Boot)
+		if err != nil || n > 0 {
+			return err
+		}
+		n, err = t.Affect("INSERT INTO nodes (id, boot, host, engine, seen_at) VALUES (?,?,?,'',clock_timestamp()) ON CONFLICT (id) DO NOTHING", id, self.Boot, self.Host)
+		if rejoined = n > 0; err == nil && !rejoined {
+			return store.ErrNodeTaken
+		}
+		return err
+	}); err != nil {
+		return nil, false, err
+	}
+	others, err = living(d.Read(ctx), id)
+	return others, rejoined, err
 }
 
 // Nodes answers all servers.

@@ -50,6 +50,7 @@ type database struct {
 	texts  texts
 	keys   keyed
 	slots  slots
+	joined atomic.Pointer[store.Node] // who this server is among others
 	hints  *hints
 	notify atomic.Pointer[func([]*eventv1.Event)]
 	sick   atomic.Pointer[error] // why the newest write failed; nil when it did not
