@@ -88,7 +88,7 @@ func (e *Error) judge(status int) {
 	f := e.failure(status)
 	e.Category = f.category()
 	if e.Category == Quota {
-		e.Quota = f.scope()
+		e.Quota, e.spent = f.scope(), notNamed // the scope says it
 	}
 }
 

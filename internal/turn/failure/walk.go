@@ -67,7 +67,7 @@ func each(err error, visit func(error) bool) {
 // find is the first error of a type.
 func find[T error](err error) (found T, ok bool) {
 	each(err, func(e error) bool {
-		found, ok = e.(T)
+		found, ok = e.(T) //nolint:errorlint // each shows every error of the chain
 		return !ok
 	})
 	return found, ok
