@@ -165,7 +165,7 @@ func (r *Runner) policy(ctx context.Context, a engine.Attempt) (p *ledgerv1.Exec
 	p.Instructions = turn.Instructions(agent.GetSpec().GetInstructions(), p.Workspace)
 	p.Tools, p.Limits = agent.GetSpec().GetTools(), agent.GetSpec().GetLimits()
 	p.ModelFingerprint, refusal = r.effects.Fingerprint(ctx, p.Model)
-	p.DefinitionHash = turn.DefinitionHash(p, p.ModelFingerprint)
+	p.DefinitionHash = turn.DefinitionHash(p)
 	return p, refusal, nil
 }
 

@@ -134,7 +134,7 @@ func (w *world) claim(gone string) store.Claimed {
 		Model: "fake/m", Provider: "fake", Instructions: "Do what the person says.", Tools: slices.Sorted(maps.Keys(w.tools)),
 		Workspace: w.folder, Limits: w.limits, Approve: w.approve, OutputSchema: w.schema, ModelFingerprint: w.definition,
 	}
-	policy.DefinitionHash = turn.DefinitionHash(policy, w.definition)
+	policy.DefinitionHash = turn.DefinitionHash(policy)
 	c, err := w.store.Claim(w.t.Context(), store.Claim{
 		Session: w.session, Execution: w.execution, Attempt: id.New("att"), BootEpoch: "boot_test", Gone: gone, Now: w.Now(),
 		Policy: policy,

@@ -27,7 +27,7 @@ func (t *turn) govern(ctx context.Context) (step, error) {
 		return nil, err
 	}
 	t.model = m
-	if err := t.sameDefinition(ctx); err != nil {
+	if err := t.samePolicy(ctx); err != nil {
 		return nil, err
 	}
 	t.tools = map[string]tool.Tool{}

@@ -92,7 +92,7 @@ const (
 func (s stage) way(f failure.Failure) way {
 	known := s.fence.Execution != "" && s.input != "" && s.fence.Generation > 0
 	switch {
-	case !known || !f.Retryable || f.Budget == failure.Never:
+	case !known || f.Budget == failure.Never:
 		return noWay
 	case s.ready:
 		return again

@@ -193,7 +193,7 @@ func TestWhatDoesNotPassIsNotTriedAgain(t *testing.T) {
 		"provider_request_rejected":      {Category: model.BadRequest},
 		"provider_authentication_failed": {Category: model.Authentication},
 		"context_too_long":               {Category: model.ContextTooLong},
-		"provider_unavailable":           {Category: model.Overloaded, RetryAfter: 16 * time.Minute},
+		"provider_unavailable":           {Category: model.ServerError, RetryAfter: 16 * time.Minute},
 	} {
 		w := newWorld(t)
 		w.play = func(context.Context, model.Request) parts { return failing(err) }

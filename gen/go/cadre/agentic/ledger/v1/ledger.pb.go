@@ -48,8 +48,8 @@ type ExecutionPolicy struct {
 	OutputSchema string `protobuf:"bytes,12,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
 	// File that the provider's traffic is recorded to; empty records nothing.
 	Record string `protobuf:"bytes,13,opt,name=record,proto3" json:"record,omitempty"`
-	// SHA-256 of all of the above in lower-case hexadecimal: a policy that differs from its
-	// own hash is damaged, and a model whose definition gives another one changed.
+	// SHA-256 of all other fields that are set, in lower-case hexadecimal: a policy that
+	// differs from its own hash is damaged. Empty in policies of older releases.
 	DefinitionHash string `protobuf:"bytes,14,opt,name=definition_hash,json=definitionHash,proto3" json:"definition_hash,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
