@@ -147,6 +147,11 @@ func (a *App) close() {
 
 // settings reads what must be right before anything is touched.
 func (a *App) settings(context.Context) (err error) {
+	if a.opt.Turn.Recovery.Delays == nil {
+		if a.opt.Turn.Recovery.Delays, err = turn.Delays(os.Getenv); err != nil {
+			return err
+		}
+	}
 	a.age, err = retention.Age(os.Getenv)
 	return err
 }

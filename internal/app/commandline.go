@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/backup"
 	"github.com/cadre-dev/cadre/internal/cli"
@@ -17,9 +18,13 @@ func CommandLine(version string) cli.Assembly {
 			if o.Debug {
 				level = slog.LevelDebug
 			}
-			return Serve(ctx, Options{
+			opt := Options{
 				DataDir: o.DataDir, Listen: o.Listen, Engine: o.Engine, Version: version, Ready: o.Ready, Note: o.Note, Stderr: o.Stderr, LogLevel: level,
-			})
+			}
+			if o.FailFast {
+				opt.Turn.Recovery.Delays = []time.Duration{}
+			}
+			return Serve(ctx, opt)
 		},
 		Backups: cli.Backups{
 			Make: func(ctx context.Context, dir, out string) (backup.Manifest, string, error) {

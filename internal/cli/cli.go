@@ -50,6 +50,9 @@ type ServeOptions struct {
 	Ready   func(url string)
 	Note    func(text string)
 	Stderr  io.Writer // nil: the log file only
+	// FailFast has a failure of a model's provider end its turn: nothing is tried again by
+	// itself.
+	FailFast bool
 }
 
 // Finding is one result of `cadre doctor`.

@@ -116,7 +116,7 @@ func (p *printer) ending(e *eventv1.Event) {
 	case *eventv1.Event_TurnCancelled:
 		p.line("%s", join("cancelled after "+millis(v.TurnCancelled.GetDurationMs()), v.TurnCancelled.GetReason()))
 	case *eventv1.Event_TurnWaiting:
-		p.line("waiting for: %s%s", v.TurnWaiting.GetWaitingFor(), until(v.TurnWaiting))
+		p.waiting(v.TurnWaiting)
 		if v.TurnWaiting.GetWaitingFor() == "outcome_unknown" {
 			p.line("  look at what the call did, then let the turn go on: cadre recover %s", e.GetSessionId())
 			p.line("  or say how to go on instead: cadre send %s -m TEXT", e.GetSessionId())
@@ -142,11 +142,21 @@ func lostNote(v *eventv1.TurnRecoveryRequested) string {
 	return ""
 }
 
-func until(v *eventv1.TurnWaiting) string {
-	if v.GetUntil() == nil {
-		return ""
+// waiting says for what a turn waits and until when, and why it is tried again.
+func (p *printer) waiting(v *eventv1.TurnWaiting) {
+	until := ""
+	if v.GetUntil() != nil {
+		until = " until " + v.GetUntil().AsTime().Local().Format("15:04:05")
 	}
-	return " until " + v.GetUntil().AsTime().Local().Format("15:04:05")
+	if v.GetError() == nil {
+		p.line("waiting for: %s%s", v.GetWaitingFor(), until)
+		return
+	}
+	if p.w.quiet {
+		return
+	}
+	p.line("… waiting for the %s%s: %s (%s); try %d of %d comes then",
+		v.GetWaitingFor(), until, v.GetError().GetMessage(), v.GetError().GetCode(), v.GetRecovery(), v.GetRecoveries())
 }
 
 // ephemeral shows text that is not durable yet.

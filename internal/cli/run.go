@@ -168,7 +168,7 @@ func (c *app) run(cmd *cobra.Command, f *runFlags, req *sessionv1.RunAgentReques
 			c.note("workspace %s (local: the agent works in the folder itself)", w)
 		}
 	}
-	w := watch{session: ids[0], execution: ids[1], json: events, only: f.answerOnly()}
+	w := watch{session: ids[0], execution: ids[1], json: events, only: f.answerOnly(), quiet: f.quiet}
 	if f.key != "" {
 		if w, err = cl.fromTheStart(cmd.Context(), w); err != nil {
 			return err

@@ -75,7 +75,7 @@ func (c *app) send(cmd *cobra.Command, f *runFlags, more extras, req *sessionv1.
 	if phase := before.GetStatus().GetPhase(); phase == sessionv1.SessionPhase_running || phase == sessionv1.SessionPhase_cancelling {
 		c.note("queued: another turn of the session is at work")
 	}
-	w := watch{session: req.GetSessionId(), execution: execution.GetMetadata().GetId(), after: before.GetStatus().GetLastSeq(), json: events, only: f.answerOnly()}
+	w := watch{session: req.GetSessionId(), execution: execution.GetMetadata().GetId(), after: before.GetStatus().GetLastSeq(), json: events, only: f.answerOnly(), quiet: f.quiet}
 	if f.key != "" {
 		if w, err = cl.fromTheStart(cmd.Context(), w); err != nil {
 			return err

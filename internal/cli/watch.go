@@ -24,6 +24,7 @@ type watch struct {
 	head      int64 // where the log ended when the watch began; earlier events end nothing
 	json      bool
 	only      bool // standard output gets the final answer alone
+	quiet     bool // a turn that waits to be tried again is not told of
 }
 
 // all says whether the whole session is watched.

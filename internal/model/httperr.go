@@ -49,13 +49,10 @@ var (
 	}
 	overflowLabels       = []string{"context_length_exceeded", "context_window_exceeded", "model_context_window_exceeded"}
 	authenticationLabels = []string{"invalid_api_key", "api_key_invalid", "authentication_error", "unauthenticated"}
-	quotaLabels          = []string{
-		"insufficient_quota", "billing_hard_limit_reached", "credit_balance_exhausted", "insufficient_credits",
-		"insufficient_balance", "billing_not_active", "billing_error", "spend_limit_reached", "monthly_spend_limit_reached",
-	}
-	rateLabels     = []string{"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "resource_exhausted"}
-	overloadLabels = []string{"overloaded_error", "overloaded", "server_overloaded", "server_is_overloaded", "slow_down", "unavailable", "service_unavailable"}
-	serverLabels   = []string{"server_error", "api_error", "internal_error", "internal_server_error", "internal", "timeout_error", "deadline_exceeded", "vector_store_timeout"}
+	quotaLabels          = slices.Concat(creditLabels, spendingLabels, []string{"insufficient_quota"})
+	rateLabels           = []string{"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "resource_exhausted"}
+	overloadLabels       = []string{"overloaded_error", "overloaded", "server_overloaded", "server_is_overloaded", "slow_down", "unavailable", "service_unavailable"}
+	serverLabels         = []string{"server_error", "api_error", "internal_error", "internal_server_error", "internal", "timeout_error", "deadline_exceeded", "vector_store_timeout"}
 )
 
 // Words, where there is no code to go by. They are matched in lower case. What blocked
@@ -83,17 +80,30 @@ type failure struct {
 	labels []string      // the code, else the type; and a finer reason; lower case
 	text   string        // lower case
 	wait   time.Duration // 0 when nothing was said
-	spent  allowance     // which allowance the error names as used up
+	spent  spent         // which allowance the error names as used up
 }
 
-// judge gives the category of what e says otherwise.
-func judge(e Error, status int, spent allowance) Category {
-	f := failure{status: status, text: strings.ToLower(e.Message), wait: e.RetryAfter, spent: spent}
+// judge sets the category, and of a quota its scope, by what e says otherwise.
+func (e *Error) judge(status int) {
+	f := e.failure(status)
+	e.Category = f.category()
+	if e.Category == Quota {
+		e.Quota, e.spent = f.scope(), notNamed // the scope says it
+	}
+}
+
+// failure is what the rules look at of e, which came with a status.
+func (e *Error) failure(status int) failure {
+	f := failure{status: status, text: strings.ToLower(e.Message), wait: e.RetryAfter, spent: e.spent}
 	if f.labels = []string{strings.ToLower(e.Code)}; e.Code == "" {
 		f.labels = []string{strings.ToLower(e.Type)}
 	} else if slices.Contains(reasons, strings.ToLower(e.Type)) {
 		f.labels = append(f.labels, strings.ToLower(e.Type)) // a broad code, and its reason
 	}
+	return f
+}
+
+func (f failure) category() Category {
 	for _, r := range failureRules {
 		if r.match(f) {
 			return r.category
@@ -160,7 +170,8 @@ func FromResponse(status int, header http.Header, body []byte, now time.Time) *E
 		e.Message = cut(to, MessageLimit)
 	}
 	e.wait(retryAfter(header, now), w.wait)
-	e.Category = judge(*e, status, w.spent)
+	e.spent = w.spent
+	e.judge(status)
 	return e
 }
 
@@ -170,7 +181,8 @@ func FromEvent(data []byte) *Error {
 	w := readWords(data)
 	e := &Error{Code: cut(w.code, LabelLimit), Type: cut(w.kind, LabelLimit), Message: cut(w.message, MessageLimit)}
 	e.wait(w.wait)
-	e.Category = judge(*e, w.status, w.spent)
+	e.spent = w.spent
+	e.judge(w.status)
 	return e
 }
 

@@ -25,16 +25,16 @@ type words struct {
 	kind    string
 	message string
 	wait    time.Duration
-	spent   allowance
+	spent   spent
 }
 
-// allowance is which of its allowances a provider names as used up.
-type allowance int
+// spent is which of its allowances a provider names as used up.
+type spent int
 
 const (
-	notNamed allowance = iota
-	brief              // of a minute or so: it comes back by itself
-	daily              // of a day
+	notNamed spent = iota
+	brief          // of a minute or so: it comes back by itself
+	daily          // of a day
 )
 
 // readWords reads the shapes that providers use: the error as an object under `error`

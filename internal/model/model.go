@@ -107,8 +107,11 @@ type Error struct {
 	Type       string           // the provider's own type, at most LabelLimit bytes
 	Message    string           // the provider's own words, at most MessageLimit bytes
 	RetryAfter time.Duration    // how long the provider asks to wait, in whole milliseconds; 0 when it said nothing
+	Quota      QuotaScope       // of category Quota: which one; UsedUp answers it also where nothing is set
 	Started    bool             // parts of the answer had come before
 	Usage      *messagev1.Usage // what the provider told that the request used all the same; nil when it told nothing
+
+	spent spent // which allowance the provider itself named, where it did
 }
 
 // The bounds, in bytes, of what an Error keeps of the other side's words.

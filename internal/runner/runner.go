@@ -26,6 +26,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/turn"
+	"github.com/cadre-dev/cadre/internal/turn/failure"
 )
 
 // Runner runs attempts. Safe for concurrent use. Make it with New.
@@ -129,11 +130,11 @@ func (r *Runner) claimEvents(p *ledgerv1.ExecutionPolicy) func(store.Taken) []*e
 // refuse ends a turn whose policy could not be frozen, for instance because its
 // agent is gone.
 func (r *Runner) refuse(ctx context.Context, c store.Claimed, refusal error) error {
-	failure := turn.Classify(refusal)
+	told := failure.Classify(refusal).Proto()
 	return r.store.Settle(ctx, c.Fence, store.Settlement{
-		Phase: agentexecutionv1.ExecutionPhase_failed, Error: failure, Now: r.effects.Now(),
+		Phase: agentexecutionv1.ExecutionPhase_failed, Error: told, Now: r.effects.Now(),
 		Events: func(sum store.Totals) []*eventv1.Event {
-			return []*eventv1.Event{event.New(r.effects.Now(), &eventv1.TurnFailed{Error: failure, Usage: sum.Usage})}
+			return []*eventv1.Event{event.New(r.effects.Now(), &eventv1.TurnFailed{Error: told, Usage: sum.Usage})}
 		},
 	})
 }
@@ -164,6 +165,7 @@ func (r *Runner) policy(ctx context.Context, a engine.Attempt) (p *ledgerv1.Exec
 	p.Instructions = turn.Instructions(agent.GetSpec().GetInstructions(), p.Workspace)
 	p.Tools, p.Limits = agent.GetSpec().GetTools(), agent.GetSpec().GetLimits()
 	p.ModelFingerprint, refusal = r.effects.Fingerprint(ctx, p.Model)
+	p.DefinitionHash = turn.DefinitionHash(p)
 	return p, refusal, nil
 }
 

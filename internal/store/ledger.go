@@ -50,7 +50,7 @@ type Ledger interface {
 	// AddItem appends an item that Cadre itself adds to the history. handOff notes that
 	// it is the hand-off of the final reply, which an execution gets once.
 	AddItem(ctx context.Context, f Fence, item *messagev1.Item, handOff bool) error
-	// Settle ends the execution.
+	// Settle ends the execution, or lets it wait.
 	Settle(ctx context.Context, f Fence, s Settlement) error
 	// Release gives the execution back without an outcome, with the proof that the
 	// attempt works no more: the next claim continues it at once.
@@ -209,6 +209,10 @@ type Claimed struct {
 	StartedAt time.Time
 	HandedOff bool // the final-reply hand-off was made
 	Cancelled bool // cancel was requested
+	// Input is the id of the input that the execution answers.
+	Input string
+	// Recoveries are those that the turn made by itself since its last whole answer.
+	Recoveries Recoveries
 	// Redispatches counts attempts of one process that were lost one after the
 	// other without progress; the end of a process does not count.
 	Redispatches int32
@@ -263,8 +267,18 @@ type Settlement struct {
 	WaitingFor   string          // what a waiting execution waits for; with Until, its timer's name
 	Until        time.Time       // when a waiting execution goes on by itself; zero: only when somebody says so
 	Item         *messagev1.Item // closes open calls in history; may be nil
+	Recoveries   *Recoveries     // of a waiting execution that is tried again by itself: kept until the next whole answer; nil keeps what there is
 	Events       func(Totals) []*eventv1.Event
 	Now          time.Time
+}
+
+// Recoveries count how often a turn was tried again by itself. A whole answer of the
+// model, or a person who lets the turn go on, sets them to nothing.
+type Recoveries struct {
+	Count     int32     // of all failures but overload
+	Overloads int32     // of an overloaded provider
+	Since     time.Time // the first of Overloads; zero without one
+	Code      string    // the failure behind the newest one
 }
 
 // Totals are an execution's sums at its end.

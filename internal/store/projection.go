@@ -97,8 +97,12 @@ func Completed(segmentLimit string, totals Totals, now time.Time) *eventv1.Event
 	})
 }
 
-// WaitOutcomeUnknown is what a turn waits for when a call's outcome is unknown.
-const WaitOutcomeUnknown = "outcome_unknown"
+// What a waiting turn waits for.
+const (
+	WaitOutcomeUnknown = "outcome_unknown" // a person's word on a call whose outcome is unknown
+	WaitProvider       = "provider"        // the timer after which a failed model request is made again
+	WaitSetup          = "setup"           // the timer after which a turn is set up again
+)
 
 // Elapsed is the time from a to b in milliseconds, 0 when a is unset.
 func Elapsed(a, b time.Time) int64 {

@@ -12,6 +12,7 @@ import (
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/turn/failure"
 )
 
 // ask makes one model request: admission, then the durable checkpoint, then the
@@ -174,7 +175,7 @@ func (t *turn) stream(ctx context.Context, number int32) (*answer, error) {
 			return nil, t.broken(ctx, a, &model.Error{Category: model.Malformed, Message: "content after the end of the answer"})
 		}
 		if a.bytes += partBytes(part); a.bytes > longestAnswer {
-			return nil, t.broken(ctx, a, &model.Error{Category: model.Malformed, Message: fmt.Sprintf("the answer is longer than %d bytes", longestAnswer)})
+			return nil, t.broken(ctx, a, &failure.Endless{Err: &model.Error{Category: model.Malformed, Message: fmt.Sprintf("the answer is longer than %d bytes", longestAnswer)}})
 		}
 		t.spoke = t.spoke || part.Text != "" || part.Reasoning != nil || part.ToolCall != nil
 		a.deltas.add(part)
@@ -245,6 +246,7 @@ func (t *turn) respond(ctx context.Context, number int32, a *answer) error {
 	}
 	t.history = append(t.history, a.item)
 	t.pending, t.open = pending, nil
+	t.claim.Recoveries = store.Recoveries{} // the ledger forgot them with this answer
 	return nil
 }
 

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/model"
-	"github.com/cadre-dev/cadre/internal/turn"
 )
 
 // An answer that ends for a reason that nobody knows does not pass for a whole one.
@@ -61,17 +59,6 @@ func TestAnEndlessAnswerFails(t *testing.T) {
 	}
 	if got := w.status().GetError(); got.GetCode() != "provider_response_malformed" || !strings.Contains(got.GetDetail(), "longer than") {
 		t.Errorf("the error is %v", got)
-	}
-}
-
-func TestAFailureTellsHowLongTheProviderAsksToWait(t *testing.T) {
-	t.Parallel()
-	got := turn.Classify(&model.Error{Category: model.RateLimited, RetryAfter: 90 * time.Second})
-	if !strings.Contains(got.GetMessage(), "asks to wait 1m30s") {
-		t.Errorf("the message is %q", got.GetMessage())
-	}
-	if got := turn.Classify(&model.Error{Category: model.RateLimited}); strings.Contains(got.GetMessage(), "asks") {
-		t.Errorf("without it the message is %q", got.GetMessage())
 	}
 }
 

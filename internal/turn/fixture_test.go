@@ -39,19 +39,22 @@ import (
 
 // world is a turn's Effects over a real store and a model of the test.
 type world struct {
-	t         *testing.T
-	store     store.Store
-	artifacts artifact.Store
-	play      func(ctx context.Context, req model.Request) iter.Seq2[model.Part, error]
-	tools     map[string]tool.Tool
-	folder    string
-	limits    *agentv1.AgentLimits
-	approve   agentexecutionv1.ApprovalMode
-	schema    string
-	attached  []*messagev1.Attachment
-	blind     bool // the model takes no images
-	open      func(folder string) (workspace.Workspace, error)
-	end       func(ctx context.Context, session, execution string) error
+	t          *testing.T
+	store      store.Store
+	artifacts  artifact.Store
+	play       func(ctx context.Context, req model.Request) iter.Seq2[model.Part, error]
+	tools      map[string]tool.Tool
+	folder     string
+	limits     *agentv1.AgentLimits
+	approve    agentexecutionv1.ApprovalMode
+	schema     string
+	attached   []*messagev1.Attachment
+	blind      bool // the model takes no images
+	open       func(folder string) (workspace.Workspace, error)
+	end        func(ctx context.Context, session, execution string) error
+	opt        turn.Options
+	definition string // fingerprint of what is behind the model's name
+	setUp      error  // opening the model fails with it
 
 	mu        sync.Mutex
 	steps     []string // what happened, in order
@@ -121,15 +124,20 @@ func rowOf(k resource.Kind, m proto.Message, index []string, now time.Time) stor
 	return store.Row{Kind: k, ID: md.GetId(), Org: md.GetOrg(), Version: 1, CreatedAt: now, UpdatedAt: now, Index: store.IndexOf(m, index), Data: data}
 }
 
+// failFast tries nothing again.
+var failFast = turn.Recovery{Delays: []time.Duration{}}
+
 // claim makes an attempt; gone is the one before it that is known to be dead.
 func (w *world) claim(gone string) store.Claimed {
 	w.t.Helper()
+	policy := &ledgerv1.ExecutionPolicy{
+		Model: "fake/m", Provider: "fake", Instructions: "Do what the person says.", Tools: slices.Sorted(maps.Keys(w.tools)),
+		Workspace: w.folder, Limits: w.limits, Approve: w.approve, OutputSchema: w.schema, ModelFingerprint: w.definition,
+	}
+	policy.DefinitionHash = turn.DefinitionHash(policy)
 	c, err := w.store.Claim(w.t.Context(), store.Claim{
 		Session: w.session, Execution: w.execution, Attempt: id.New("att"), BootEpoch: "boot_test", Gone: gone, Now: w.Now(),
-		Policy: &ledgerv1.ExecutionPolicy{
-			Model: "fake/m", Provider: "fake", Instructions: "Do what the person says.", Tools: slices.Sorted(maps.Keys(w.tools)),
-			Workspace: w.folder, Limits: w.limits, Approve: w.approve, OutputSchema: w.schema,
-		},
+		Policy: policy,
 		Events: func(how store.Taken) []*eventv1.Event {
 			if how.First {
 				return []*eventv1.Event{event.New(w.Now(), &eventv1.TurnStarted{Model: "fake/m"})}
@@ -146,7 +154,7 @@ func (w *world) claim(gone string) store.Claimed {
 // run accepts, claims and runs one turn.
 func (w *world) run(ctx context.Context) error {
 	w.accept("go on")
-	return turn.Run(ctx, w, w.claim(""), turn.Options{})
+	return turn.Run(ctx, w, w.claim(""), w.opt)
 }
 
 // events reads the session's whole log.
@@ -211,11 +219,11 @@ func (w *world) status() *agentexecutionv1.AgentExecutionStatus {
 
 func (w *world) Ledger() turn.Ledger { return &ledger{Store: w.store, w: w} }
 func (w *world) OpenModel(context.Context, *ledgerv1.ExecutionPolicy) (model.Model, error) {
-	return w, nil
+	return w, w.setUp
 }
 func (w *world) Cost(_ string, u *messagev1.Usage)                   { u.CostNanoUsd = 10 * u.GetOutputTokens() }
 func (w *world) Sees(string) bool                                    { return !w.blind }
-func (w *world) Fingerprint(context.Context, string) (string, error) { return "", nil }
+func (w *world) Fingerprint(context.Context, string) (string, error) { return w.definition, nil }
 func (w *world) Tool(name string) (tool.Tool, bool) {
 	t, ok := w.tools[name]
 	return t, ok

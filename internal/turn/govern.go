@@ -27,7 +27,7 @@ func (t *turn) govern(ctx context.Context) (step, error) {
 		return nil, err
 	}
 	t.model = m
-	if err := t.sameDefinition(ctx); err != nil {
+	if err := t.samePolicy(ctx); err != nil {
 		return nil, err
 	}
 	t.tools = map[string]tool.Tool{}
@@ -40,23 +40,8 @@ func (t *turn) govern(ctx context.Context) (step, error) {
 		t.tools[name] = found
 		t.specs = append(t.specs, model.ToolSpec{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
 	}
+	t.ready = true
 	return t.decide, nil
-}
-
-// sameDefinition refuses to continue a turn on a model that is another one now.
-func (t *turn) sameDefinition(ctx context.Context) error {
-	if t.claim.First || t.claim.Policy.GetModelFingerprint() == "" {
-		return nil
-	}
-	now, err := t.fx.Fingerprint(ctx, t.claim.Policy.GetModel())
-	if err != nil {
-		return err
-	}
-	if now != t.claim.Policy.GetModelFingerprint() {
-		return fault.New(fault.FailedPrecondition, "MODEL_DEFINITION_CHANGED",
-			"%s changed while the turn was under way; send the message again", t.claim.Policy.GetModel())
-	}
-	return nil
 }
 
 // admit is asked before every model request.

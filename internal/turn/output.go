@@ -7,6 +7,7 @@ import (
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/schema"
+	"github.com/cadre-dev/cadre/internal/turn/failure"
 )
 
 // misfit begins what the model is told when its answer does not keep to the schema.
@@ -33,10 +34,10 @@ func (t *turn) checkOutput(ctx context.Context, reply string) (step, error) {
 	}
 	if t.misfits() >= mostMisfits {
 		return nil, fault.New(fault.FailedPrecondition, "OUTPUT_SCHEMA_MISMATCH",
-			"the model's answer does not keep to the schema, also after it was asked again %d times: %s", mostMisfits, bounded(wrong.Error()))
+			"the model's answer does not keep to the schema, also after it was asked again %d times: %s", mostMisfits, failure.Bounded(wrong.Error()))
 	}
 	item := &messagev1.Item{Item: &messagev1.Item_Developer{Developer: &messagev1.DeveloperMessage{
-		Text: misfit + bounded(wrong.Error()) + ". Answer again with the JSON alone: no other words, no code fence.",
+		Text: misfit + failure.Bounded(wrong.Error()) + ". Answer again with the JSON alone: no other words, no code fence.",
 	}}}
 	if err := t.fx.Ledger().AddItem(ctx, t.claim.Fence, item, false); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/turn/failure"
 )
 
 // handOff is what the model is told once when it ends without a word after tools ran.
@@ -98,15 +99,16 @@ func (t *turn) settleCancelled(ctx context.Context) error {
 	})
 }
 
-func (t *turn) settleFailed(ctx context.Context, err error) error {
-	failure := Classify(err)
+func (t *turn) settleFailed(ctx context.Context, f failure.Failure, err error) error {
+	told := f.Proto()
+	told.Recoveries = t.claim.Recoveries.Count + t.claim.Recoveries.Overloads
 	t.settleFiles(ctx)
-	t.fx.Log().WarnContext(ctx, "turn failed", "execution", t.claim.Execution, "code", failure.GetCode(), "error", loggable(err))
+	t.fx.Log().WarnContext(ctx, "turn failed", "execution", t.claim.Execution, "code", f.Code, "recoveries", told.GetRecoveries(), "error", failure.Loggable(err))
 	return t.settle(ctx, store.Settlement{
-		Phase: agentexecutionv1.ExecutionPhase_failed, Error: failure,
+		Phase: agentexecutionv1.ExecutionPhase_failed, Error: told,
 		Events: func(sum store.Totals) []*eventv1.Event {
 			now := t.fx.Now()
-			return []*eventv1.Event{t.event(&eventv1.TurnFailed{Error: failure, Usage: sum.Usage, DurationMs: store.Elapsed(sum.StartedAt, now)})}
+			return []*eventv1.Event{t.event(&eventv1.TurnFailed{Error: told, Usage: sum.Usage, DurationMs: store.Elapsed(sum.StartedAt, now)})}
 		},
 	})
 }

@@ -3,10 +3,12 @@
 // of its own; everything arrives through Effects, so that the same code serves
 // the runner, tests and replay.
 //
-// Promise: each claimed attempt either settles the execution exactly once, gives
-// it back (Release), or finds that it is fenced and writes nothing more. A tool
-// call is registered before it takes effect and recorded before the model's
-// next step; one that completed never runs again.
+// Promise: each claimed attempt either settles the execution exactly once (as ended, or
+// as waiting for a person or for a time), gives it back (Release), or finds that it is
+// fenced and writes nothing more. A tool call is registered before it takes effect and
+// recorded before the model's next step; one that completed never runs again. A model
+// request that failed for a reason that passes is made again by a later attempt of the
+// same execution; what was shown of its answer is dropped.
 package turn
 
 import (
@@ -77,6 +79,7 @@ type Options struct {
 	InlineBytes int           // largest result that goes into history whole. Default 64 KiB
 	Parallel    int           // read-only calls that run at once. Default 8
 	Patience    time.Duration // how long outcomes are tried to be recorded while the store fails. Default 1 min
+	Recovery    Recovery      // how often a turn is tried again by itself
 }
 
 func (o Options) withDefaults() Options {
@@ -98,6 +101,7 @@ func (o Options) withDefaults() Options {
 	if o.Patience == 0 {
 		o.Patience = time.Minute
 	}
+	o.Recovery = o.Recovery.withDefaults()
 	return o
 }
 
@@ -124,6 +128,7 @@ type turn struct {
 	tooled  bool        // a tool ran in this execution
 	sent    atomic.Bool // bytes of the newest request left
 	spoke   bool        // the answer that streams now, or did last, began
+	ready   bool        // the set-up is over
 	ended   bool
 }
 
@@ -195,7 +200,7 @@ func (t *turn) fail(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return t.release(settle, "interrupted")
 	}
-	return t.settleFailed(settle, err)
+	return t.failed(settle, err)
 }
 
 // isOurs says whether the platform failed and not the turn.

@@ -263,6 +263,7 @@ func TestAProviderFailureEndsTheTurnWithItsCode(t *testing.T) {
 			_ = yield(text("half"), nil) && yield(model.Part{}, &model.Error{Category: model.RateLimited, Status: 429, Message: "slow down"})
 		}
 	}
+	w.opt.Recovery = failFast
 	if err := w.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -306,6 +307,7 @@ func TestABlankReplyWithoutToolsIsToldAsALimit(t *testing.T) {
 func TestAStreamWithoutAnEndIsMalformed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.opt.Recovery = failFast
 	w.play = replies([]model.Part{text("cut")})
 	if err := w.run(t.Context()); err != nil {
 		t.Fatal(err)

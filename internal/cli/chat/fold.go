@@ -186,6 +186,11 @@ func (x *turn) wait(v *eventv1.TurnWaiting) {
 	if v.GetUntil() != nil {
 		until = " until " + v.GetUntil().AsTime().Local().Format(time.TimeOnly)
 	}
+	if f := v.GetError(); f != nil {
+		x.note(noteEntry, "… waiting for the %s%s: %s (%s); try %d of %d comes then",
+			v.GetWaitingFor(), until, f.GetMessage(), f.GetCode(), v.GetRecovery(), v.GetRecoveries())
+		return
+	}
 	x.note(troubleEntry, "waiting for: %s%s", v.GetWaitingFor(), until)
 	if v.GetWaitingFor() == "outcome_unknown" {
 		x.note(noteEntry, "Nobody knows whether the call above took effect. Look at what it did, then let the turn go on with /recover, or say how to go on instead.")

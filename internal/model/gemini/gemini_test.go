@@ -186,8 +186,8 @@ func TestErrors(t *testing.T) {
 		want model.Error
 	}{
 		"soon":    {429, fmt.Sprintf(hint, "43.2s"), model.Error{Category: model.RateLimited, Status: 429, Code: "RESOURCE_EXHAUSTED", RetryAfter: 43200 * time.Millisecond}},
-		"hours":   {429, fmt.Sprintf(hint, "7200s"), model.Error{Category: model.Quota, Status: 429, Code: "RESOURCE_EXHAUSTED", RetryAfter: 2 * time.Hour}},
-		"a day":   {429, strings.ReplaceAll(fmt.Sprintf(hint, "43.2s"), `"quotaMetric":"m"`, `"quotaId":"RequestsPerDay-Free"`), model.Error{Category: model.Quota, Status: 429, Code: "RESOURCE_EXHAUSTED", RetryAfter: 43200 * time.Millisecond}},
+		"hours":   {429, fmt.Sprintf(hint, "7200s"), model.Error{Category: model.Quota, Status: 429, Code: "RESOURCE_EXHAUSTED", RetryAfter: 2 * time.Hour, Quota: model.QuotaOther}},
+		"a day":   {429, strings.ReplaceAll(fmt.Sprintf(hint, "43.2s"), `"quotaMetric":"m"`, `"quotaId":"RequestsPerDay-Free"`), model.Error{Category: model.Quota, Status: 429, Code: "RESOURCE_EXHAUSTED", RetryAfter: 43200 * time.Millisecond, Quota: model.QuotaDaily}},
 		"the key": {400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}`, model.Error{Category: model.Authentication, Status: 400, Code: "INVALID_ARGUMENT", Type: "API_KEY_INVALID"}},
 		"a list":  {503, `[{"error":{"code":503,"status":"UNAVAILABLE","message":"overloaded"}}]`, model.Error{Category: model.Overloaded, Status: 503, Code: "UNAVAILABLE"}},
 	} {

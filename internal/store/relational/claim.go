@@ -240,6 +240,7 @@ func (t *txn) claimed(x *execution, first bool) (store.Claimed, error) {
 	c := store.Claimed{
 		Fence: x.fence(), First: first, Policy: &ledgerv1.ExecutionPolicy{}, Org: x.org,
 		Calls: x.calls, ToolCalls: x.toolCalls, Usage: x.usage, StartedAt: x.startedAt, HandedOff: x.handedOff, Cancelled: x.cancelled, Redispatches: x.redispatches,
+		Input: x.inputID, Recoveries: x.recoveries,
 	}
 	if err := proto.Unmarshal(x.policy, c.Policy); err != nil {
 		return c, fault.From(err)

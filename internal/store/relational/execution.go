@@ -21,6 +21,7 @@ type execution struct {
 	calls, toolCalls, redispatches                    int32
 	usage                                             *messagev1.Usage
 	startedAt                                         time.Time
+	recoveries                                        store.Recoveries
 }
 
 func (x *execution) fence() store.Fence {
@@ -34,17 +35,19 @@ func (x *execution) totals() store.Totals {
 // execution reads one; store.ErrNoWork when it does not exist.
 func (t *txn) execution(id string) (*execution, error) {
 	x := &execution{id: id, usage: &messagev1.Usage{}}
-	var started string
+	var started, overloaded string
 	err := t.Row(`SELECT x.session, s.org, x.state, x.generation, x.attempt, x.input_id, x.input, x.policy, x.cancelled, x.reason,
 		x.handed_off, x.calls, x.tool_calls, x.redispatches, x.input_tokens, x.output_tokens, x.cached_tokens, x.reasoning_tokens,
-		x.estimated, x.cost, x.unpriced, x.cache_write_tokens, x.started_at FROM executions x JOIN sessions s ON s.id = x.session WHERE x.id = ?`, id).
+		x.estimated, x.cost, x.unpriced, x.cache_write_tokens, x.started_at,
+		x.recoveries, x.overloads, x.overloaded_at, x.recovered_from FROM executions x JOIN sessions s ON s.id = x.session WHERE x.id = ?`, id).
 		Scan(&x.session, &x.org, &x.state, &x.generation, &x.attempt, &x.inputID, &x.input, &x.policy, &x.cancelled, &x.reason,
 			&x.handedOff, &x.calls, &x.toolCalls, &x.redispatches, &x.usage.InputTokens, &x.usage.OutputTokens, &x.usage.CachedInputTokens,
-			&x.usage.ReasoningTokens, &x.usage.Estimated, &x.usage.CostNanoUsd, &x.usage.UnpricedCalls, &x.usage.CacheWriteInputTokens, &started)
+			&x.usage.ReasoningTokens, &x.usage.Estimated, &x.usage.CostNanoUsd, &x.usage.UnpricedCalls, &x.usage.CacheWriteInputTokens, &started,
+			&x.recoveries.Count, &x.recoveries.Overloads, &overloaded, &x.recoveries.Code)
 	if noRows(err) {
 		return nil, store.ErrNoWork
 	}
-	x.startedAt = sqldb.Unstamp(started)
+	x.startedAt, x.recoveries.Since = sqldb.Unstamp(started), sqldb.Unstamp(overloaded)
 	return x, err
 }
 
@@ -63,6 +66,11 @@ type ending struct {
 // the log, the attempt and the session.
 func (t *txn) endExecution(x *execution, e ending) error {
 	waiting := e.phase == agentexecutionv1.ExecutionPhase_waiting
+	if x.state == "waiting" { // it waits no more
+		if err := t.Exec("DELETE FROM timers WHERE session = ? AND name = (SELECT waiting_for FROM executions WHERE id = ?)", x.session, x.id); err != nil {
+			return err
+		}
+	}
 	if err := t.Exec("UPDATE executions SET state = ?, waiting_for = ? WHERE id = ?", e.phase.String(), e.waitingFor, x.id); err != nil {
 		return err
 	}
@@ -96,6 +104,16 @@ func (t *txn) endExecution(x *execution, e ending) error {
 		}
 	}
 	return t.sessionAfter(x, e, waiting)
+}
+
+// recovered keeps how often an execution was tried again by itself.
+func (t *txn) recovered(x *execution, r store.Recoveries) error {
+	if r == x.recoveries {
+		return nil
+	}
+	x.recoveries = r
+	return t.Exec("UPDATE executions SET recoveries = ?, overloads = ?, overloaded_at = ?, recovered_from = ? WHERE id = ?",
+		r.Count, r.Overloads, sqldb.Stamp(r.Since), r.Code, x.id)
 }
 
 // sessionAfter moves the session on: to the next input, to waiting, or to rest.

@@ -134,6 +134,9 @@ func (t *txn) reopen(x *execution, waitedFor string, r store.RecoverRequest) err
 	if err := t.Exec("UPDATE executions SET redispatches = 0, started_at = '' WHERE id = ?", x.id); err != nil {
 		return err
 	}
+	if err := t.recovered(x, store.Recoveries{}); err != nil {
+		return err
+	}
 	events := []*eventv1.Event{event.New(r.Now, &eventv1.TurnReopened{Reason: reason, By: r.By})}
 	if err := t.appendEvents(x.fence(), eventv1.Association_current, events); err != nil {
 		return err

@@ -46,6 +46,11 @@ func (s *Store) Settle(ctx context.Context, f store.Fence, st store.Settlement) 
 				return err
 			}
 		}
+		if st.Recoveries != nil {
+			if err := t.recovered(x, *st.Recoveries); err != nil {
+				return err
+			}
+		}
 		return t.endExecution(x, ending{
 			phase: st.Phase, err: st.Error, segmentLimit: st.SegmentLimit, waitingFor: st.WaitingFor, until: st.Until,
 			events: st.Events(x.totals()), now: st.Now,

@@ -86,6 +86,9 @@ func (s *Store) Respond(ctx context.Context, f store.Fence, r store.Response) er
 			if err := t.addItem(x, r.Item); err != nil {
 				return err
 			}
+			if err := t.recovered(x, store.Recoveries{}); err != nil {
+				return err
+			}
 		}
 		return t.appendEvents(f, eventv1.Association_current, r.Events)
 	})

@@ -79,6 +79,9 @@ func timers(t *testing.T, open Open) {
 	s.must(s.Settle(ctx, again.Fence, waits("provider", due)))
 	_, err = s.RequestCancel(ctx, store.CancelRequest{Session: c.Session, Now: epoch})
 	s.must(err)
+	if w := s.work(c.Session, epoch); w.State != store.WorkNone || !w.Due.IsZero() {
+		t.Errorf("after a cancel the peek found %+v, want no timer", w)
+	}
 	if w := s.work(c.Session, due); w.State != store.WorkNone {
 		t.Errorf("after a cancel the timer brings %+v", w)
 	}

@@ -55,6 +55,7 @@ func Run(t *testing.T, open Open) {
 		{"log", logs},
 		{"wake-ups", wakeUps},
 		{"timers", timers},
+		{"recoveries", recoveries},
 		{"the end of a process", disowns},
 		{"recovery of a wait", recoversWaits},
 		{"recovery of a failure", recoversFailures},

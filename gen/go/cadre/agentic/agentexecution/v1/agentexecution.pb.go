@@ -345,8 +345,9 @@ type AgentExecutionStatus struct {
 	// Raised with each attempt.
 	Generation int64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The attempt that works on it, or that worked on it last.
-	AttemptId string          `protobuf:"bytes,3,opt,name=attempt_id,json=attemptId,proto3" json:"attempt_id,omitempty"`
-	Error     *ExecutionError `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	AttemptId string `protobuf:"bytes,3,opt,name=attempt_id,json=attemptId,proto3" json:"attempt_id,omitempty"`
+	// Why a failed turn failed, or why a waiting one waits to be tried again.
+	Error *ExecutionError `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	// Why a completed turn stopped early; empty when it did not.
 	SegmentLimit string                 `protobuf:"bytes,5,opt,name=segment_limit,json=segmentLimit,proto3" json:"segment_limit,omitempty"`
 	Usage        *v11.Usage             `protobuf:"bytes,6,opt,name=usage,proto3" json:"usage,omitempty"`
@@ -354,7 +355,7 @@ type AgentExecutionStatus struct {
 	ToolCalls    int32                  `protobuf:"varint,8,opt,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
 	StartedAt    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
 	EndedAt      *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// What a waiting turn waits for: outcome_unknown, or a timer's name.
+	// What a waiting turn waits for: outcome_unknown, or a timer's name: provider, or setup.
 	WaitingFor   string `protobuf:"bytes,11,opt,name=waiting_for,json=waitingFor,proto3" json:"waiting_for,omitempty"`
 	CancelReason string `protobuf:"bytes,12,opt,name=cancel_reason,json=cancelReason,proto3" json:"cancel_reason,omitempty"`
 	// When a waiting turn goes on by itself; absent when it does not.
@@ -502,7 +503,11 @@ type ExecutionError struct {
 	Message   string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	Retryable bool   `protobuf:"varint,3,opt,name=retryable,proto3" json:"retryable,omitempty"`
 	// What the other side said, shortened.
-	Detail        string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// Of a provider's quota that is used up: credits, monthly, daily or quota.
+	QuotaScope string `protobuf:"bytes,5,opt,name=quota_scope,json=quotaScope,proto3" json:"quota_scope,omitempty"`
+	// How often the turn was tried again by itself before it failed.
+	Recoveries    int32 `protobuf:"varint,6,opt,name=recoveries,proto3" json:"recoveries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -563,6 +568,20 @@ func (x *ExecutionError) GetDetail() string {
 		return x.Detail
 	}
 	return ""
+}
+
+func (x *ExecutionError) GetQuotaScope() string {
+	if x != nil {
+		return x.QuotaScope
+	}
+	return ""
+}
+
+func (x *ExecutionError) GetRecoveries() int32 {
+	if x != nil {
+		return x.Recoveries
+	}
+	return 0
 }
 
 type ListAgentExecutionsResponse struct {
@@ -663,12 +682,17 @@ const file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDesc = "" +
 	"waitingFor\x12#\n" +
 	"\rcancel_reason\x18\f \x01(\tR\fcancelReason\x12?\n" +
 	"\rwaiting_until\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\fwaitingUntil\x12 \n" +
-	"\vunconfirmed\x18\x0e \x03(\tR\vunconfirmed\"t\n" +
+	"\vunconfirmed\x18\x0e \x03(\tR\vunconfirmed\"\xb5\x01\n" +
 	"\x0eExecutionError\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
 	"\tretryable\x18\x03 \x01(\bR\tretryable\x12\x16\n" +
-	"\x06detail\x18\x04 \x01(\tR\x06detail\"\xa1\x01\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x1f\n" +
+	"\vquota_scope\x18\x05 \x01(\tR\n" +
+	"quotaScope\x12\x1e\n" +
+	"\n" +
+	"recoveries\x18\x06 \x01(\x05R\n" +
+	"recoveries\"\xa1\x01\n" +
 	"\x1bListAgentExecutionsResponse\x12Z\n" +
 	"\x10agent_executions\x18\x01 \x03(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\x0fagentExecutions\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*J\n" +

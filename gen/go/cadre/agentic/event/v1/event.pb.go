@@ -1130,10 +1130,16 @@ func (x *TurnRecoveryRequested) GetLostGeneration() int64 {
 
 type TurnWaiting struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// outcome_unknown, or a timer's name.
+	// outcome_unknown, or a timer's name: provider (a request to the model failed and is
+	// made again) or setup (the turn could not be set up and is set up again).
 	WaitingFor string `protobuf:"bytes,1,opt,name=waiting_for,json=waitingFor,proto3" json:"waiting_for,omitempty"`
 	// When the turn goes on by itself; absent when it does not.
-	Until         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
+	Until *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
+	// What failed, of a turn that waits to be tried again.
+	Error *v11.ExecutionError `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	// Which recovery since the last answer this is, from 1, and how many there are at most.
+	Recovery      int32 `protobuf:"varint,4,opt,name=recovery,proto3" json:"recovery,omitempty"`
+	Recoveries    int32 `protobuf:"varint,5,opt,name=recoveries,proto3" json:"recoveries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1180,6 +1186,27 @@ func (x *TurnWaiting) GetUntil() *timestamppb.Timestamp {
 		return x.Until
 	}
 	return nil
+}
+
+func (x *TurnWaiting) GetError() *v11.ExecutionError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *TurnWaiting) GetRecovery() int32 {
+	if x != nil {
+		return x.Recovery
+	}
+	return 0
+}
+
+func (x *TurnWaiting) GetRecoveries() int32 {
+	if x != nil {
+		return x.Recoveries
+	}
+	return 0
 }
 
 type TurnCompleted struct {
@@ -2510,11 +2537,16 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\x05tools\x18\x04 \x03(\tR\x05tools\"X\n" +
 	"\x15TurnRecoveryRequested\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12'\n" +
-	"\x0flost_generation\x18\x02 \x01(\x03R\x0elostGeneration\"`\n" +
+	"\x0flost_generation\x18\x02 \x01(\x03R\x0elostGeneration\"\xe3\x01\n" +
 	"\vTurnWaiting\x12\x1f\n" +
 	"\vwaiting_for\x18\x01 \x01(\tR\n" +
 	"waitingFor\x120\n" +
-	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xcc\x01\n" +
+	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12E\n" +
+	"\x05error\x18\x03 \x01(\v2/.cadre.agentic.agentexecution.v1.ExecutionErrorR\x05error\x12\x1a\n" +
+	"\brecovery\x18\x04 \x01(\x05R\brecovery\x12\x1e\n" +
+	"\n" +
+	"recoveries\x18\x05 \x01(\x05R\n" +
+	"recoveries\"\xcc\x01\n" +
 	"\rTurnCompleted\x125\n" +
 	"\x05usage\x18\x01 \x01(\v2\x1f.cadre.agentic.message.v1.UsageR\x05usage\x12\x1f\n" +
 	"\vmodel_calls\x18\x02 \x01(\x05R\n" +
@@ -2671,8 +2703,8 @@ var file_cadre_agentic_event_v1_event_proto_goTypes = []any{
 	(*EphemeralDelta)(nil),          // 29: cadre.agentic.event.v1.EphemeralDelta
 	(*timestamppb.Timestamp)(nil),   // 30: google.protobuf.Timestamp
 	(*v1.Attachment)(nil),           // 31: cadre.agentic.message.v1.Attachment
-	(*v1.Usage)(nil),                // 32: cadre.agentic.message.v1.Usage
-	(*v11.ExecutionError)(nil),      // 33: cadre.agentic.agentexecution.v1.ExecutionError
+	(*v11.ExecutionError)(nil),      // 32: cadre.agentic.agentexecution.v1.ExecutionError
+	(*v1.Usage)(nil),                // 33: cadre.agentic.message.v1.Usage
 }
 var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	0,  // 0: cadre.agentic.event.v1.Event.association:type_name -> cadre.agentic.event.v1.Association
@@ -2706,17 +2738,18 @@ var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	14, // 28: cadre.agentic.event.v1.Event.turn_cancelling:type_name -> cadre.agentic.event.v1.TurnCancelling
 	31, // 29: cadre.agentic.event.v1.InputQueued.attachments:type_name -> cadre.agentic.message.v1.Attachment
 	30, // 30: cadre.agentic.event.v1.TurnWaiting.until:type_name -> google.protobuf.Timestamp
-	32, // 31: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
-	33, // 32: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	32, // 33: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
-	32, // 34: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
-	31, // 35: cadre.agentic.event.v1.AgentToolCompleted.attachments:type_name -> cadre.agentic.message.v1.Attachment
-	32, // 36: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
-	37, // [37:37] is the sub-list for method output_type
-	37, // [37:37] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	32, // 31: cadre.agentic.event.v1.TurnWaiting.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	33, // 32: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
+	32, // 33: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	33, // 34: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
+	33, // 35: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
+	31, // 36: cadre.agentic.event.v1.AgentToolCompleted.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	33, // 37: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
+	38, // [38:38] is the sub-list for method output_type
+	38, // [38:38] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_event_v1_event_proto_init() }

@@ -47,9 +47,12 @@ type ExecutionPolicy struct {
 	// JSON Schema that the final answer keeps to; empty is free text.
 	OutputSchema string `protobuf:"bytes,12,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
 	// File that the provider's traffic is recorded to; empty records nothing.
-	Record        string `protobuf:"bytes,13,opt,name=record,proto3" json:"record,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Record string `protobuf:"bytes,13,opt,name=record,proto3" json:"record,omitempty"`
+	// SHA-256 of all other fields that are set, in lower-case hexadecimal: a policy that
+	// differs from its own hash is damaged. Empty in policies of older releases.
+	DefinitionHash string `protobuf:"bytes,14,opt,name=definition_hash,json=definitionHash,proto3" json:"definition_hash,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ExecutionPolicy) Reset() {
@@ -173,6 +176,13 @@ func (x *ExecutionPolicy) GetRecord() string {
 	return ""
 }
 
+func (x *ExecutionPolicy) GetDefinitionHash() string {
+	if x != nil {
+		return x.DefinitionHash
+	}
+	return ""
+}
+
 // Mutation is the change of files that a started tool call is about to make.
 type Mutation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -266,7 +276,7 @@ var File_cadre_agentic_ledger_v1_ledger_proto protoreflect.FileDescriptor
 
 const file_cadre_agentic_ledger_v1_ledger_proto_rawDesc = "" +
 	"\n" +
-	"$cadre/agentic/ledger/v1/ledger.proto\x12\x17cadre.agentic.ledger.v1\x1a\"cadre/agentic/agent/v1/agent.proto\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\"\xe3\x03\n" +
+	"$cadre/agentic/ledger/v1/ledger.proto\x12\x17cadre.agentic.ledger.v1\x1a\"cadre/agentic/agent/v1/agent.proto\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\"\x8c\x04\n" +
 	"\x0fExecutionPolicy\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x16\n" +
@@ -281,7 +291,8 @@ const file_cadre_agentic_ledger_v1_ledger_proto_rawDesc = "" +
 	" \x01(\tR\tworkspace\x12G\n" +
 	"\aapprove\x18\v \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeR\aapprove\x12#\n" +
 	"\routput_schema\x18\f \x01(\tR\foutputSchema\x12\x16\n" +
-	"\x06record\x18\r \x01(\tR\x06record\"\xb5\x01\n" +
+	"\x06record\x18\r \x01(\tR\x06record\x12'\n" +
+	"\x0fdefinition_hash\x18\x0e \x01(\tR\x0edefinitionHash\"\xb5\x01\n" +
 	"\bMutation\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06before\x18\x02 \x01(\tR\x06before\x12\x14\n" +

@@ -1,0 +1,129 @@
+package failure
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/model"
+)
+
+// row is one line of the table.
+type row struct {
+	match   func(*seen) bool
+	failure func(*seen) Failure
+}
+
+// always answers the same failure, with what the provider said.
+func always(f Failure) func(*seen) Failure {
+	return func(s *seen) Failure { return s.quoted(f) }
+}
+
+// table is the failure table: the first row that matches wins. A refusal stands above
+// all. What a provider's error is follows from its category alone, which was made of
+// status, code and words where the error came in; only a rate limit is looked at again,
+// since a quota hides in it. Below stand the errors of Cadre's own parts, then its
+// faults, and last what any other error says of itself: a status before words.
+var table = []row{
+	{(*seen).refused, always(Failure{Code: "provider_safety_refusal", Message: "the model's provider refused to answer for safety reasons"})},
+	{(*seen).usedUp, (*seen).quota},
+	{(*seen).overflows, always(Failure{Code: "context_too_long", Message: "the conversation is longer than the model's window", Advice: "begin a new session"})},
+	{category(model.RateLimited), always(rateLimited)},
+	{category(model.Overloaded), always(Failure{Code: "provider_unavailable", Retryable: true, Budget: Overload, Message: "the model's provider is overloaded", Advice: later})},
+	{category(model.ServerError), always(unavailable)},
+	{category(model.Authentication), always(Failure{Code: "provider_authentication_failed", Message: "the model's provider did not accept the key", Advice: "check the provider's key variable of the server"})},
+	{category(model.Network), always(unreachable)},
+	{(*seen).endless, always(Failure{Code: "provider_response_malformed", Message: "the model's provider sent an answer without end"})},
+	{category(model.Malformed), always(Failure{Code: "provider_response_malformed", Retryable: true, Budget: Ordinary, Message: "the model's provider broke off or sent something that is no answer", Advice: "send the message again"})},
+	{category(model.Timeout), always(Failure{Code: "provider_timeout", Retryable: true, Budget: Ordinary, Message: "the model's provider was silent for too long", Advice: "send the message again"})},
+	{func(s *seen) bool { return s.provider != nil }, always(Failure{Code: "provider_request_rejected", Message: "the model's provider rejected the request"})},
+
+	{holds[*StartUnknown], always(Failure{
+		Code:    "sandbox_command_start_outcome_unknown",
+		Message: "a command was sent to the sandbox and no acknowledgement came: it possibly ran. It is not sent again",
+		Advice:  "look into the sandbox before anything else",
+	})},
+	{(*seen).notSent, always(Failure{
+		Code: "sandbox_command_start_unavailable", Retryable: true, Budget: Ordinary, Setup: true,
+		Message: "the sandbox takes no commands; nothing of this one was sent", Advice: later,
+	})},
+	{holds[*MCPTimeout], (*seen).mcpTimeout},
+	{holds[*MCPUnavailable], (*seen).mcpUnavailable},
+	{holds[*PolicyChanged], (*seen).policyChanged},
+	{func(s *seen) bool { return s.fault != nil && s.fault.Code != fault.Internal }, func(s *seen) Failure { return ofFault(s.fault) }},
+
+	{(*seen).limited, always(rateLimited)},
+	{(*seen).broken, always(unavailable)},
+	{(*seen).unconnected, always(unreachable)},
+}
+
+// later is the advice for what passes by itself.
+const later = "send the message again later"
+
+var (
+	rateLimited = Failure{Code: "provider_rate_limited", Retryable: true, Budget: RateLimit, Message: "the model's provider limits the rate of requests", Advice: later}
+	unavailable = Failure{Code: "provider_unavailable", Retryable: true, Budget: Ordinary, Message: "the model's provider failed", Advice: later}
+	unreachable = Failure{Code: "upstream_connectivity_unavailable", Retryable: true, Budget: Ordinary, Message: "the model's provider cannot be reached", Advice: later}
+)
+
+func category(c model.Category) func(*seen) bool {
+	return func(s *seen) bool { return s.provider != nil && s.provider.Category == c }
+}
+
+// holds tells whether an error of one type is in what was seen.
+func holds[T error](s *seen) bool {
+	_, ok := find[T](s.err)
+	return ok
+}
+
+// refusalCodes are what errors hold that are refusals, whatever else they say.
+var refusalCodes = []string{"bio_policy", "content_filter", "content_policy_violation", "cyber_policy", "safety_violation"}
+
+// blocked are the words by which a filter says that it held an answer back.
+var blocked = regexp.MustCompile(`(?i)blocked by (our )?content filter`)
+
+func (s *seen) refused() bool {
+	if s.provider != nil {
+		return s.provider.Category == model.Refused
+	}
+	return slices.ContainsFunc(s.texts, func(t string) bool { return slices.Contains(refusalCodes, t) || blocked.MatchString(t) })
+}
+
+func (s *seen) usedUp() bool { return s.provider != nil && s.provider.UsedUp() != "" }
+
+func (s *seen) quota() Failure {
+	return s.quoted(Failure{
+		Code: "provider_quota_exhausted", Message: "the quota at the model's provider is used up", Quota: s.provider.UsedUp(),
+	})
+}
+
+func (s *seen) overflows() bool { return s.provider != nil && s.provider.Overflows() }
+
+func (s *seen) endless() bool { return s.provider != nil && holds[*Endless](s) }
+
+// notSent wants proof that nothing was sent, and none that the sandbox may have changed.
+func (s *seen) notSent() bool { return holds[*StartUnavailable](s) && !holds[*RouteUnknown](s) }
+
+func (s *seen) mcpTimeout() Failure {
+	e, _ := find[*MCPTimeout](s.err)
+	return Failure{Code: "mcp_transport_timeout", Retryable: true, Budget: Ordinary, Message: fmt.Sprintf("the MCP server %q did not answer in time", e.Server), Advice: later}
+}
+
+func (s *seen) mcpUnavailable() Failure {
+	e, _ := find[*MCPUnavailable](s.err)
+	return Failure{Code: "mcp_transport_unavailable", Retryable: true, Budget: Ordinary, Message: fmt.Sprintf("the MCP server %q cannot be reached", e.Server), Advice: later}
+}
+
+func (s *seen) policyChanged() Failure {
+	e, _ := find[*PolicyChanged](s.err)
+	return Failure{Code: "model_definition_changed", Retryable: true, Budget: Ordinary, Setup: true, Message: e.Error(), Advice: "send the message again"}
+}
+
+// quoted adds what the provider said.
+func (s *seen) quoted(f Failure) Failure {
+	if s.provider != nil {
+		f.Detail, f.Wait = Bounded(s.provider.Message), max(s.provider.RetryAfter, 0)
+	}
+	return f
+}
