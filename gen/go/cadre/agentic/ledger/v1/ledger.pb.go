@@ -47,7 +47,11 @@ type ExecutionPolicy struct {
 	// JSON Schema that the final answer keeps to; empty is free text.
 	OutputSchema string `protobuf:"bytes,12,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
 	// File that the provider's traffic is recorded to; empty records nothing.
-	Record        string `protobuf:"bytes,13,opt,name=record,proto3" json:"record,omitempty"`
+	Record string `protobuf:"bytes,13,opt,name=record,proto3" json:"record,omitempty"`
+	// The identity that gave the input.
+	Member string `protobuf:"bytes,20,opt,name=member,proto3" json:"member,omitempty"`
+	// The version of the session's goal that the instructions tell of; 0 when it had none.
+	GoalVersion   int64 `protobuf:"varint,21,opt,name=goal_version,json=goalVersion,proto3" json:"goal_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -173,6 +177,20 @@ func (x *ExecutionPolicy) GetRecord() string {
 	return ""
 }
 
+func (x *ExecutionPolicy) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+func (x *ExecutionPolicy) GetGoalVersion() int64 {
+	if x != nil {
+		return x.GoalVersion
+	}
+	return 0
+}
+
 // Mutation is the change of files that a started tool call is about to make.
 type Mutation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -266,7 +284,7 @@ var File_cadre_agentic_ledger_v1_ledger_proto protoreflect.FileDescriptor
 
 const file_cadre_agentic_ledger_v1_ledger_proto_rawDesc = "" +
 	"\n" +
-	"$cadre/agentic/ledger/v1/ledger.proto\x12\x17cadre.agentic.ledger.v1\x1a\"cadre/agentic/agent/v1/agent.proto\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\"\xe3\x03\n" +
+	"$cadre/agentic/ledger/v1/ledger.proto\x12\x17cadre.agentic.ledger.v1\x1a\"cadre/agentic/agent/v1/agent.proto\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\"\x9e\x04\n" +
 	"\x0fExecutionPolicy\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x16\n" +
@@ -281,7 +299,9 @@ const file_cadre_agentic_ledger_v1_ledger_proto_rawDesc = "" +
 	" \x01(\tR\tworkspace\x12G\n" +
 	"\aapprove\x18\v \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeR\aapprove\x12#\n" +
 	"\routput_schema\x18\f \x01(\tR\foutputSchema\x12\x16\n" +
-	"\x06record\x18\r \x01(\tR\x06record\"\xb5\x01\n" +
+	"\x06record\x18\r \x01(\tR\x06record\x12\x16\n" +
+	"\x06member\x18\x14 \x01(\tR\x06member\x12!\n" +
+	"\fgoal_version\x18\x15 \x01(\x03R\vgoalVersion\"\xb5\x01\n" +
 	"\bMutation\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06before\x18\x02 \x01(\tR\x06before\x12\x14\n" +
