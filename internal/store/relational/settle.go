@@ -46,10 +46,13 @@ func (s *Store) Settle(ctx context.Context, f store.Fence, st store.Settlement) 
 				return err
 			}
 		}
-		return t.endExecution(x, ending{
+		if err := t.endExecution(x, ending{
 			phase: st.Phase, err: st.Error, segmentLimit: st.SegmentLimit, waitingFor: st.WaitingFor, until: st.Until,
 			events: st.Events(x.totals()), now: st.Now,
-		})
+		}); err != nil {
+			return err
+		}
+		return t.pauseGoal(x, st.Pause, st.Now)
 	})
 	if err == nil && late {
 		return store.ErrFenced
@@ -310,6 +313,9 @@ func (t *txn) deleteSession(session string) error {
 		"DELETE FROM tool_calls WHERE execution IN (SELECT id FROM executions WHERE session = ?)",
 		"DELETE FROM resource_labels WHERE kind = '" + executions + "' AND id IN (SELECT id FROM executions WHERE session = ?)",
 		"DELETE FROM resources WHERE kind = '" + executions + "' AND id IN (SELECT id FROM executions WHERE session = ?)",
+		"DELETE FROM budgets WHERE scope = 'execution' AND scope_id IN (SELECT id FROM executions WHERE session = ?)",
+		"DELETE FROM budgets WHERE scope = 'session' AND scope_id = ?",
+		"DELETE FROM goals WHERE session = ?",
 		"DELETE FROM executions WHERE session = ?",
 		"DELETE FROM attempts WHERE session = ?",
 		"DELETE FROM events WHERE session = ?",
