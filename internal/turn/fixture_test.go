@@ -49,7 +49,11 @@ type world struct {
 	approve   agentexecutionv1.ApprovalMode
 	schema    string
 	attached  []*messagev1.Attachment
-	blind     bool // the model takes no images
+	goal      int64           // the version of the session's goal that the turn is told of
+	refused   func()          // called when a request was not let go
+	unpriced  bool            // nobody knows what the model costs
+	waits     []time.Duration // that requests told of when they were over
+	blind     bool            // the model takes no images
 	open      func(folder string) (workspace.Workspace, error)
 	end       func(ctx context.Context, session, execution string) error
 
@@ -128,7 +132,7 @@ func (w *world) claim(gone string) store.Claimed {
 		Session: w.session, Execution: w.execution, Attempt: id.New("att"), BootEpoch: "boot_test", Gone: gone, Now: w.Now(),
 		Policy: &ledgerv1.ExecutionPolicy{
 			Model: "fake/m", Provider: "fake", Instructions: "Do what the person says.", Tools: slices.Sorted(maps.Keys(w.tools)),
-			Workspace: w.folder, Limits: w.limits, Approve: w.approve, OutputSchema: w.schema,
+			Workspace: w.folder, Limits: w.limits, Approve: w.approve, OutputSchema: w.schema, GoalVersion: w.goal, Member: "ida_1",
 		},
 		Events: func(how store.Taken) []*eventv1.Event {
 			if how.First {
@@ -213,7 +217,9 @@ func (w *world) Ledger() turn.Ledger { return &ledger{Store: w.store, w: w} }
 func (w *world) OpenModel(context.Context, *ledgerv1.ExecutionPolicy) (model.Model, error) {
 	return w, nil
 }
-func (w *world) Cost(_ string, u *messagev1.Usage)                   { u.CostNanoUsd = 10 * u.GetOutputTokens() }
+func (w *world) Enter(context.Context, string, string) (func(time.Duration), error) {
+	return func(wait time.Duration) { w.waits = append(w.waits, wait) }, nil
+}
 func (w *world) Sees(string) bool                                    { return !w.blind }
 func (w *world) Fingerprint(context.Context, string) (string, error) { return "", nil }
 func (w *world) Tool(name string) (tool.Tool, bool) {
@@ -228,6 +234,13 @@ func (w *world) EndProcesses(ctx context.Context, session, execution string) err
 		return nil
 	}
 	return w.end(ctx, session, execution)
+}
+func (w *world) Cost(_ string, u *messagev1.Usage) {
+	if w.unpriced {
+		u.UnpricedCalls = 1
+		return
+	}
+	u.CostNanoUsd = 10 * u.GetOutputTokens()
 }
 func (w *world) Artifacts() artifact.Store { return w.artifacts }
 func (w *world) Show(d *eventv1.EphemeralDelta) {
@@ -252,6 +265,9 @@ type ledger struct {
 
 func (l *ledger) Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) error {
 	err := l.Store.Dispatch(ctx, f, d)
+	if err != nil && l.w.refused != nil {
+		l.w.refused()
+	}
 	l.w.note("checkpoint %d", d.Number)
 	return err
 }

@@ -40,6 +40,7 @@ func (t *turn) govern(ctx context.Context) (step, error) {
 		t.tools[name] = found
 		t.specs = append(t.specs, model.ToolSpec{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
 	}
+	t.offerGoal()
 	return t.decide, nil
 }
 
