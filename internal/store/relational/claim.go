@@ -229,14 +229,14 @@ func (t *txn) settleHolds(x *execution, now time.Time) error {
 	if err := t.charge(x.fence(), w, held, now); err != nil {
 		return err
 	}
-	return t.addUsage(x, held) // booked, but no progress: the claim writes the count of lost attempts afterwards
+	return t.addUsage(x, held)
 }
 
 func (t *txn) addUsage(x *execution, u *messagev1.Usage) error {
 	x.usage = store.AddUsage(x.usage, u)
-	return t.Exec(`UPDATE executions SET redispatches = 0, calls = ?, tool_calls = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ?,
+	return t.Exec(`UPDATE executions SET redispatches = ?, calls = ?, tool_calls = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ?,
 		cost = ?, unpriced = ?, cache_write_tokens = ? WHERE id = ?`,
-		x.calls, x.toolCalls, x.usage.InputTokens, x.usage.OutputTokens, x.usage.CachedInputTokens, x.usage.ReasoningTokens, x.usage.Estimated,
+		x.redispatches, x.calls, x.toolCalls, x.usage.InputTokens, x.usage.OutputTokens, x.usage.CachedInputTokens, x.usage.ReasoningTokens, x.usage.Estimated,
 		x.usage.CostNanoUsd, x.usage.UnpricedCalls, x.usage.CacheWriteInputTokens, x.id)
 }
 

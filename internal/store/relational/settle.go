@@ -122,6 +122,9 @@ func (s *Store) Release(ctx context.Context, f store.Fence, reason string, now t
 		if err := t.closeAttempt(x.attempt, "released", now); err != nil {
 			return err
 		}
+		if err := t.settleHolds(x, now); err != nil {
+			return err
+		}
 		if err := t.requeue(x); err != nil {
 			return err
 		}

@@ -79,7 +79,7 @@ func (s *Store) Respond(ctx context.Context, f store.Fence, r store.Response) er
 		if err != nil {
 			return err
 		}
-		x.calls++
+		x.calls, x.redispatches = x.calls+1, 0 // an answer is progress
 		if err := t.requestTools(x, r); err != nil {
 			return err
 		}

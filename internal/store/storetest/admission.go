@@ -80,6 +80,7 @@ func admissions(t *testing.T, open Open) {
 	t.Run("money", func(t *testing.T) { t.Parallel(); admitsMoney(t, open) })
 	t.Run("limits of its own", func(t *testing.T) { t.Parallel(); admitsLimits(t, open) })
 	t.Run("lost", func(t *testing.T) { t.Parallel(); admitsLost(t, open) })
+	t.Run("given back", func(t *testing.T) { t.Parallel(); admitsGivenBack(t, open) })
 }
 
 // admitsMoney: a bound in money refuses what has no price, unless tokens are bounded too.
@@ -143,6 +144,30 @@ func admitsLost(t *testing.T, open Open) {
 	s.must(err)
 	if e := refused(s.Dispatch(ctx, again.Fence, wants(2, 1, epoch))); e == nil || e.Held() || e.Spend.Tokens != 120 {
 		t.Errorf("after the loss it gave %+v", e)
+	}
+}
+
+// admitsGivenBack: what a request of an attempt that ended holds is used at once, before
+// anybody claims its execution: no other turn waits for an answer that never comes.
+func admitsGivenBack(t *testing.T, open Open) {
+	s := setup(t, open)
+	ctx := t.Context()
+	released, disowned := s.claimed("one"), s.claimed("two")
+	for _, c := range []store.Claimed{released, disowned} {
+		s.must(s.Dispatch(ctx, c.Fence, wants(1, 60, epoch)))
+	}
+	s.must(s.PutBudget(ctx, cap100(store.ScopeOrganization, "default", store.PeriodNone), nil))
+	s.must(s.Release(ctx, released.Fence, "server_stopping", epoch))
+	_, err := s.Disown(ctx, "boot_2", "", epoch)
+	s.must(err)
+	other := s.claimed("three")
+	if e := refused(s.Dispatch(ctx, other.Fence, wants(1, 1, epoch))); e == nil || e.Held() || e.Spend.Tokens != 120 {
+		t.Errorf("it gave %+v", e)
+	}
+	for _, c := range []store.Claimed{released, disowned} {
+		if st := s.status(c.Execution); st.GetModelCalls() != 1 || !st.GetUsage().GetEstimated() || st.GetUsage().GetInputTokens() != 59 {
+			t.Errorf("the execution shows %v", st)
+		}
 	}
 }
 
