@@ -62,9 +62,12 @@ func New(o Options) *Limiter {
 
 // Enter waits until a request of an organization to a model may go, or ctx ends. The
 // request calls leave once when it is over, with how long the provider asks to wait, 0
-// when it does not.
+// when it does not. Scripts and recordings are not limited.
 func (l *Limiter) Enter(ctx context.Context, name, org string) (leave func(wait time.Duration), err error) {
 	key := keyOf(name)
+	if key == "" {
+		return func(time.Duration) {}, nil
+	}
 	l.mu.Lock()
 	k := l.keys[key]
 	if k == nil {
@@ -90,12 +93,12 @@ func (l *Limiter) Enter(ctx context.Context, name, org string) (leave func(wait 
 }
 
 // keyOf tells which of a server's keys a model is asked with: each provider, and each
-// compatible host, has one. What is no provider's is its own.
+// compatible host, has one. "" for what asks nobody.
 func keyOf(name string) string {
 	provider, id, err := model.ParseName(name)
 	switch {
 	case err != nil || provider == "scripted" || provider == "replay":
-		return name
+		return ""
 	case provider == "openai-chat":
 		host, _, _ := strings.Cut(id, "/")
 		return provider + ":" + host

@@ -34,6 +34,12 @@ func TestAWaitClosesTheKey(t *testing.T) {
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("other keys waited for %s", waited)
 		}
+		for range 2 {
+			enter(t, l, "scripted:/a.yaml", "one")(time.Minute)
+		}
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("scripts waited for %s", waited)
+		}
 		for _, c := range []struct {
 			name string
 			want time.Duration
