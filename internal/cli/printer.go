@@ -72,18 +72,6 @@ func (p *printer) event(e *eventv1.Event) {
 	}
 }
 
-// beside shows what happened beside the turn.
-func (p *printer) beside(e *eventv1.Event) {
-	switch v := e.GetPayload().(type) {
-	case *eventv1.Event_UsageThreshold:
-		p.line("… %s", thresholdNote(v.UsageThreshold))
-	case *eventv1.Event_GoalCompleted:
-		p.line("… the goal is completed: %s", oneLine(v.GoalCompleted.GetEvidence(), 200))
-	case *eventv1.Event_GoalPaused:
-		p.line("… the goal is paused: %s", v.GoalPaused.GetReason())
-	}
-}
-
 // watches says whether a turn is one of those to show.
 func (p *printer) watches(execution string) bool {
 	return p.w.all() || execution == "" || execution == p.w.execution
@@ -156,19 +144,6 @@ func lostNote(v *eventv1.TurnRecoveryRequested) string {
 		return fmt.Sprintf(" (attempt %d was lost)", v.GetLostGeneration())
 	}
 	return ""
-}
-
-// thresholdNote tells how much of a budget is used.
-func thresholdNote(v *eventv1.UsageThreshold) string {
-	used, bound := fmt.Sprint(v.GetUsed()), fmt.Sprintf("%d tokens", v.GetBound())
-	if v.GetUnit() == "nano_usd" {
-		used, bound = dollars(v.GetUsed()), dollars(v.GetBound())
-	}
-	of := v.GetScope() + " " + v.GetSubjectId()
-	if v.GetPeriod() != "" {
-		of += " per " + v.GetPeriod()
-	}
-	return fmt.Sprintf("%d %% of the budget of %s is used: %s of %s", v.GetPercent(), of, used, bound)
 }
 
 func until(v *eventv1.TurnWaiting) string {

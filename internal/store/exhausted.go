@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
 )
@@ -75,6 +77,23 @@ func (e *Exhausted) Allowance() *eventv1.Allowance {
 		Code: "allowance_exhausted", Scope: string(e.Budget.Scope), SubjectId: e.Budget.ID, Period: string(e.Budget.Period),
 		ResetsAt: timestamp(e.ResetsAt), Message: e.Error(),
 	}
+}
+
+// CutShort is the event of a turn that ended since a budget had no room.
+func CutShort(e *Exhausted, totals Totals, now time.Time) *eventv1.Event {
+	out := Completed(BudgetExhausted, totals, now)
+	out.GetTurnCompleted().Detail, out.GetTurnCompleted().Allowance = e.Error(), e.Allowance()
+	return out
+}
+
+// BudgetExhausted is the segment limit of a turn that ended since a budget had no room.
+const BudgetExhausted = "budget_exhausted"
+
+func timestamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
 }
 
 // ErrUnpriced: a budget bounds money alone, and the model's price is not known.

@@ -204,6 +204,7 @@ type Claimed struct {
 	First     bool // no attempt had this execution before
 	Policy    *ledgerv1.ExecutionPolicy
 	Org       string
+	Goal      Goal // of the session; its version is 0 when it has none
 	History   []*messagev1.Item
 	Pending   []PendingTool // calls of the newest answer that have no result yet, in order
 	Calls     int32         // model requests settled so far
@@ -212,7 +213,6 @@ type Claimed struct {
 	StartedAt time.Time
 	HandedOff bool // the final-reply hand-off was made
 	Cancelled bool // cancel was requested
-	Goal      Goal // of the session; its version is 0 when it has none
 	// Redispatches counts attempts of one process that were lost one after the
 	// other without progress; the end of a process does not count.
 	Redispatches int32

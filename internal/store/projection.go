@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
@@ -96,23 +95,6 @@ func Completed(segmentLimit string, totals Totals, now time.Time) *eventv1.Event
 		Usage: totals.Usage, ModelCalls: totals.Calls, ToolCalls: totals.ToolCalls,
 		SegmentLimit: segmentLimit, DurationMs: Elapsed(totals.StartedAt, now),
 	})
-}
-
-// CutShort is the event of a turn that ended since a budget had no room.
-func CutShort(e *Exhausted, totals Totals, now time.Time) *eventv1.Event {
-	out := Completed(BudgetExhausted, totals, now)
-	out.GetTurnCompleted().Detail, out.GetTurnCompleted().Allowance = e.Error(), e.Allowance()
-	return out
-}
-
-// BudgetExhausted is the segment limit of a turn that ended since a budget had no room.
-const BudgetExhausted = "budget_exhausted"
-
-func timestamp(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamppb.New(t)
 }
 
 // WaitOutcomeUnknown is what a turn waits for when a call's outcome is unknown.

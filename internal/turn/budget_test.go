@@ -19,6 +19,26 @@ import (
 	"github.com/cadre-dev/cadre/internal/turn"
 )
 
+// money is what a world knows of budgets and goals.
+type money struct {
+	goal     int64           // the version of the session's goal that the turn is told of
+	refused  func()          // called when a request was not let go
+	unpriced bool            // nobody knows what the model costs
+	waits    []time.Duration // that requests told of when they were over
+}
+
+func (w *world) Cost(_ string, u *messagev1.Usage) {
+	if w.unpriced {
+		u.UnpricedCalls = 1
+		return
+	}
+	u.CostNanoUsd = 10 * u.GetOutputTokens()
+}
+
+func (w *world) Enter(context.Context, string, string) (func(time.Duration), error) {
+	return func(wait time.Duration) { w.waits = append(w.waits, wait) }, nil
+}
+
 // budget sets one of a hundred tokens.
 func (w *world) budget(scope store.BudgetScope, id string, period store.BudgetPeriod) {
 	w.t.Helper()

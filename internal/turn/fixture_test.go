@@ -49,11 +49,7 @@ type world struct {
 	approve   agentexecutionv1.ApprovalMode
 	schema    string
 	attached  []*messagev1.Attachment
-	goal      int64           // the version of the session's goal that the turn is told of
-	refused   func()          // called when a request was not let go
-	unpriced  bool            // nobody knows what the model costs
-	waits     []time.Duration // that requests told of when they were over
-	blind     bool            // the model takes no images
+	blind     bool // the model takes no images
 	open      func(folder string) (workspace.Workspace, error)
 	end       func(ctx context.Context, session, execution string) error
 
@@ -63,6 +59,7 @@ type world struct {
 	published []*eventv1.Event
 	session   string
 	execution string
+	money
 }
 
 func newWorld(t *testing.T) *world {
@@ -217,9 +214,6 @@ func (w *world) Ledger() turn.Ledger { return &ledger{Store: w.store, w: w} }
 func (w *world) OpenModel(context.Context, *ledgerv1.ExecutionPolicy) (model.Model, error) {
 	return w, nil
 }
-func (w *world) Enter(context.Context, string, string) (func(time.Duration), error) {
-	return func(wait time.Duration) { w.waits = append(w.waits, wait) }, nil
-}
 func (w *world) Sees(string) bool                                    { return !w.blind }
 func (w *world) Fingerprint(context.Context, string) (string, error) { return "", nil }
 func (w *world) Tool(name string) (tool.Tool, bool) {
@@ -234,13 +228,6 @@ func (w *world) EndProcesses(ctx context.Context, session, execution string) err
 		return nil
 	}
 	return w.end(ctx, session, execution)
-}
-func (w *world) Cost(_ string, u *messagev1.Usage) {
-	if w.unpriced {
-		u.UnpricedCalls = 1
-		return
-	}
-	u.CostNanoUsd = 10 * u.GetOutputTokens()
 }
 func (w *world) Artifacts() artifact.Store { return w.artifacts }
 func (w *world) Show(d *eventv1.EphemeralDelta) {

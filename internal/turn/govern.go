@@ -31,6 +31,7 @@ func (t *turn) govern(ctx context.Context) (step, error) {
 		return nil, err
 	}
 	t.tools = map[string]tool.Tool{}
+	t.offerGoal()
 	for _, name := range p.GetTools() {
 		found, ok := t.fx.Tool(name)
 		if !ok {
@@ -40,7 +41,6 @@ func (t *turn) govern(ctx context.Context) (step, error) {
 		t.tools[name] = found
 		t.specs = append(t.specs, model.ToolSpec{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
 	}
-	t.offerGoal()
 	return t.decide, nil
 }
 

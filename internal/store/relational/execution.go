@@ -56,6 +56,7 @@ type ending struct {
 	waitingFor   string
 	until        time.Time // of a waiting one: when it goes on by itself
 	events       []*eventv1.Event
+	pause        *store.GoalPause // of the session's goal; nil for none
 	now          time.Time
 }
 
@@ -95,7 +96,10 @@ func (t *txn) endExecution(x *execution, e ending) error {
 			return err
 		}
 	}
-	return t.sessionAfter(x, e, waiting)
+	if err := t.sessionAfter(x, e, waiting); err != nil {
+		return err
+	}
+	return t.pauseGoal(x, e.pause, e.now)
 }
 
 // sessionAfter moves the session on: to the next input, to waiting, or to rest.

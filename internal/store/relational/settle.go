@@ -46,13 +46,10 @@ func (s *Store) Settle(ctx context.Context, f store.Fence, st store.Settlement) 
 				return err
 			}
 		}
-		if err := t.endExecution(x, ending{
+		return t.endExecution(x, ending{
 			phase: st.Phase, err: st.Error, segmentLimit: st.SegmentLimit, waitingFor: st.WaitingFor, until: st.Until,
-			events: st.Events(x.totals()), now: st.Now,
-		}); err != nil {
-			return err
-		}
-		return t.pauseGoal(x, st.Pause, st.Now)
+			events: st.Events(x.totals()), pause: st.Pause, now: st.Now,
+		})
 	})
 	if err == nil && late {
 		return store.ErrFenced
