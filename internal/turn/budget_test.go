@@ -24,7 +24,7 @@ type money struct {
 	goal     int64           // the version of the session's goal that the turn is told of
 	refused  func()          // called when a request was not let go
 	unpriced bool            // nobody knows what the model costs
-	waits    []time.Duration // that requests told of when they were over
+	told     []time.Duration // that requests told of when they were over
 }
 
 func (w *world) Cost(_ string, u *messagev1.Usage) {
@@ -36,7 +36,7 @@ func (w *world) Cost(_ string, u *messagev1.Usage) {
 }
 
 func (w *world) Enter(context.Context, string, string) (func(time.Duration), error) {
-	return func(wait time.Duration) { w.waits = append(w.waits, wait) }, nil
+	return func(wait time.Duration) { w.told = append(w.told, wait) }, nil
 }
 
 // budget sets one of a hundred tokens.
@@ -287,8 +287,8 @@ func TestARequestTellsHowLongTheProviderAsksToWait(t *testing.T) {
 		if err := w.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(w.waits, []time.Duration{want}) {
-			t.Errorf("after %s it told %v", category, w.waits)
+		if !slices.Equal(w.told, []time.Duration{want}) {
+			t.Errorf("after %s it told %v", category, w.told)
 		}
 	}
 }
