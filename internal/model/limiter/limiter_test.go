@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +63,7 @@ func TestOrganizationsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter.New(limiter.Options{Most: 2, Each: 1})
+		var mu sync.Mutex
 		var order []string
 		var leaves []func(time.Duration)
 		ask := func(org string) {
@@ -71,6 +73,8 @@ func TestOrganizationsTakeTurns(t *testing.T) {
 					t.Error(err)
 					return
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				order, leaves = append(order, org), append(leaves, leave)
 			}()
 			synctest.Wait()
@@ -81,9 +85,12 @@ func TestOrganizationsTakeTurns(t *testing.T) {
 		if want := []string{"big", "small"}; !slices.Equal(order, want) {
 			t.Fatalf("at first %v were let go, want %v", order, want)
 		}
-		for i := 0; i < len(leaves); i++ {
-			leaves[i](0)
-			leaves[i](0) // once counts
+		for i := range 6 {
+			mu.Lock()
+			leave := leaves[i]
+			mu.Unlock()
+			leave(0)
+			leave(0) // once counts
 			synctest.Wait()
 		}
 		if want := []string{"big", "small", "big", "third", "small", "big"}; !slices.Equal(order, want) {

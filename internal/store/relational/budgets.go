@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/resource"
 	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -91,6 +93,18 @@ func (s *Store) DeleteBudget(ctx context.Context, k store.BudgetKey, once *store
 		}
 		return t.keep(once)
 	})
+}
+
+// deleteBudgetsOf removes the budgets of what is deleted: another organization may get
+// its name.
+func (t *txn) deleteBudgetsOf(kind resource.Kind, id string) error {
+	switch kind {
+	case resourcev1.ResourceKind_organization:
+		return t.Exec("DELETE FROM budgets WHERE org = ?", id)
+	case resourcev1.ResourceKind_agent:
+		return t.Exec("DELETE FROM budgets WHERE scope = 'agent' AND scope_id = ?", id)
+	}
+	return nil
 }
 
 // scanBudget reads a budget, and with it the columns that follow.

@@ -11,6 +11,7 @@ import (
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -284,7 +285,8 @@ func thresholds(t *testing.T, open Open) {
 	}
 }
 
-// ownBudgets: a session's own budget is made and deleted with it.
+// ownBudgets: a session's own budget is made and deleted with it, an agent's and an
+// organization's deleted with them.
 func ownBudgets(t *testing.T, open Open) {
 	s := setup(t, open)
 	ctx := t.Context()
@@ -304,7 +306,20 @@ func ownBudgets(t *testing.T, open Open) {
 	s.must(s.Settle(ctx, c.Fence, completed()))
 	_, err = s.DeleteSession(ctx, a.Session, nil)
 	s.must(err)
-	for _, k := range []store.BudgetKey{own.BudgetKey, turn.BudgetKey} {
+	agent := row("spender", "x")
+	s.must(s.Create(ctx, agent, nil))
+	org := store.Row{Kind: resourcev1.ResourceKind_organization, ID: "harbor", Slug: "harbor", CreatedAt: epoch, UpdatedAt: epoch, Data: []byte("x")}
+	s.must(s.Create(ctx, org, nil))
+	ofAgent, ofOrg, ofMember := cap100(store.ScopeAgent, agent.ID, store.PeriodDay), cap100(store.ScopeOrganization, "harbor", store.PeriodDay), cap100(store.ScopeMember, "ida_9", store.PeriodDay)
+	ofOrg.Org, ofMember.Org = "harbor", "harbor"
+	for _, b := range []store.Budget{ofAgent, ofOrg, ofMember} {
+		s.must(s.PutBudget(ctx, b, nil))
+	}
+	for _, r := range []store.Row{agent, org} {
+		_, err := s.Delete(ctx, r.Kind, r.ID, nil, nil)
+		s.must(err)
+	}
+	for _, k := range []store.BudgetKey{own.BudgetKey, turn.BudgetKey, ofAgent.BudgetKey, ofOrg.BudgetKey, ofMember.BudgetKey} {
 		if _, err := s.Budget(ctx, k); !errors.Is(err, store.ErrNoBudget) {
 			t.Errorf("after the deletion the budget of %s gave %v", k.Name(), err)
 		}
