@@ -124,12 +124,18 @@ func admitsLimits(t *testing.T, open Open) {
 	if e := refused(s.Dispatch(ctx, c.Fence, limited(2))); e == nil || e.Budget.Scope != store.ScopeExecution || !e.ResetsAt.IsZero() || e.Allowance() != nil {
 		t.Errorf("at the turn's own bound it gave %+v", e)
 	}
+	// A member's budget in another organization bounds nothing here.
+	foreign := cap100(store.ScopeMember, "ida_1", store.PeriodNone)
+	foreign.Org = "other"
+	s.must(s.PutBudget(ctx, foreign, nil))
+	s.must(s.Dispatch(ctx, c.Fence, wants(2, 1, epoch)))
+	s.must(s.Respond(ctx, c.Fence, answered(2, 1, epoch)))
 	// What is used up for good counts before what others hold.
 	other := s.claimed("two")
 	s.must(s.Dispatch(ctx, other.Fence, wants(1, 500, epoch)))
 	s.must(s.PutBudget(ctx, store.Budget{BudgetKey: store.BudgetKey{Scope: store.ScopeAgent, ID: "agt_1"}, Org: "default", Tokens: 150}, nil))
 	s.must(s.PutBudget(ctx, store.Budget{BudgetKey: store.BudgetKey{Scope: store.ScopeOrganization, ID: "default"}, Org: "default", Tokens: 200}, nil))
-	if e := refused(s.Dispatch(ctx, c.Fence, limited(2))); e == nil || e.Held() {
+	if e := refused(s.Dispatch(ctx, c.Fence, limited(3))); e == nil || e.Held() {
 		t.Errorf("of two refusals it gave %+v", e)
 	}
 }

@@ -69,7 +69,14 @@ func goals(t *testing.T, open Open) {
 	if _, err := s.CompleteGoal(ctx, stale, 3, "e", epoch); !errors.Is(err, store.ErrFenced) {
 		t.Errorf("a stale writer gave %v", err)
 	}
-	s.must(s.Settle(ctx, c.Fence, completed()))
+	_, err = s.CompleteGoal(ctx, c.Fence, 3, "done", epoch)
+	s.must(err)
+	paused := completed()
+	paused.Pause = &store.GoalPause{Reason: "allowance"}
+	s.must(s.Settle(ctx, c.Fence, paused))
+	if g, err = s.Goal(ctx, session); err != nil || g.Status != store.GoalCompleted || g.Version != 4 {
+		t.Errorf("a completed goal was paused: %+v, %v", g, err)
+	}
 	_, err = s.DeleteSession(ctx, session, nil)
 	s.must(err)
 	if _, err := s.Goal(ctx, session); !errors.Is(err, store.ErrNoGoal) {
