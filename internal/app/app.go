@@ -39,6 +39,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/model/cassette"
 	"github.com/cadre-dev/cadre/internal/model/catalogue"
+	"github.com/cadre-dev/cadre/internal/model/limiter"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/retention"
 	"github.com/cadre-dev/cadre/internal/runner"
@@ -274,7 +275,7 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	world := &runner.World{
-		Store: a.store, Models: a.models, Catalogue: a.known, Record: cassette.Record, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Artifact: a.artifact,
+		Store: a.store, Models: a.models, Catalogue: a.known, Limiter: limiter.New(limiter.Options{}), Record: cassette.Record, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Artifact: a.artifact,
 		Events: a.events, Clock: failpoint.Now, SlogTurns: a.log,
 	}
 	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Node: a.node, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
@@ -318,6 +319,7 @@ func (a *App) dispatcher(owner string) error {
 		kinds = append(kinds, k.Name())
 	}
 	a.verbs = append(a.verbs, usage.Verbs(a.deps)...)
+	a.verbs = append(a.verbs, usage.BudgetVerbs(a.deps)...)
 	a.verbs = append(a.verbs, discovery.Verbs(a.deps)...)
 	a.verbs = append(a.verbs, server.ModelsVerb(a.deps, a.known), server.InfoVerb(server.Facts{
 		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),

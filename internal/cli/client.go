@@ -16,6 +16,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1/artifactv1connect"
+	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/budget/v1/budgetv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/model/v1/modelv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1/sessionv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/usage/v1/usagev1connect"
@@ -36,6 +37,7 @@ type client struct {
 	artifacts artifactv1connect.ArtifactServiceClient
 	models    modelv1connect.ModelServiceClient
 	usage     usagev1connect.UsageServiceClient
+	budgets   budgetv1connect.BudgetServiceClient
 	search    searchv1connect.SearchServiceClient
 	server    serverv1connect.ServerServiceClient
 }
@@ -116,6 +118,7 @@ func newClient(base, dir string, c *app, why string) *client {
 		artifacts: artifactv1connect.NewArtifactServiceClient(h, base, opts...),
 		models:    modelv1connect.NewModelServiceClient(h, base, opts...),
 		usage:     usagev1connect.NewUsageServiceClient(h, base, opts...),
+		budgets:   budgetv1connect.NewBudgetServiceClient(h, base, opts...),
 		search:    searchv1connect.NewSearchServiceClient(h, base, opts...),
 		server:    serverv1connect.NewServerServiceClient(h, base, opts...),
 	}

@@ -29,7 +29,7 @@ func TestWhatIsWrongInAFileHasItsPlaceAndAnAdvice(t *testing.T) {
 	spec := head + "spec:\n  instructions: Be careful with it.\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"unknown field":       {spec + "  modell: x/y\n", `a.yaml:6:3: unknown field "modell"; spec has description, instructions, model, effort, tools, limits. Did you mean "model"?`},
-		"unknown below":       {spec + "  limits:\n    maxModelCals: 3\n", `a.yaml:7:5: unknown field "maxModelCals"; limits has maxModelCalls, maxOutputTokens, maxTurnSeconds. Did you mean "maxModelCalls"?`},
+		"unknown below":       {spec + "  limits:\n    maxModelCals: 3\n", `a.yaml:7:5: unknown field "maxModelCals"; limits has maxModelCalls, maxOutputTokens, maxTurnSeconds, maxTurnTokens, maxTurnUsd. Did you mean "maxModelCalls"?`},
 		"unknown at the top":  {spec + "specs: {}\n", `a.yaml:6:1: unknown field "specs"; Agent has apiVersion, kind, metadata, spec, status. Did you mean "spec"?`},
 		"given twice":         {spec + "  instructions: Be quick with it.\n", `a.yaml:6:3: instructions is given twice, first on line 5: remove one of them`},
 		"twice in two forms":  {spec + "  limits: {maxModelCalls: 1, max_model_calls: 2}\n", `a.yaml:6:30: maxModelCalls is given twice`},

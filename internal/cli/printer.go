@@ -67,6 +67,7 @@ func (p *printer) event(e *eventv1.Event) {
 	case *eventv1.Event_TurnCancelling:
 		p.line("… cancelling; still alive: %s", strings.Join(v.TurnCancelling.GetUnconfirmed(), ", "))
 	default:
+		p.beside(e)
 		p.ending(e)
 	}
 }
@@ -106,6 +107,9 @@ func (p *printer) ending(e *eventv1.Event) {
 			note = "cut short by " + t.GetSegmentLimit() + "; " + note
 		}
 		p.line("%s", note)
+		if t.GetDetail() != "" {
+			p.line("  %s", oneLine(t.GetDetail(), 400))
+		}
 		p.conclude()
 	case *eventv1.Event_TurnFailed:
 		f := v.TurnFailed.GetError()

@@ -88,6 +88,7 @@ func (c *app) text(f *runFlags) (string, error) {
 func (c *app) runCommand() *cobra.Command {
 	var f runFlags
 	var folder, org string
+	var limits sessionv1.SessionLimits
 	cmd := &cobra.Command{
 		Use: "run AGENT -m TEXT", Short: "Run an agent in a new session and show what it does", Args: exactArgs(1, "an agent"),
 		Long: `Makes a session, gives it the message, and shows the turn until it ends.
@@ -121,6 +122,9 @@ Exit codes: 0 completed, 1 failed, 3 cancelled, 4 waiting for something named,
 				Agent: args[0], Org: org, Message: text, Model: absoluteModel(f.model, "."), Effort: f.effort, Approve: approve,
 				IdempotencyKey: keyOr(f.key),
 			}
+			if err := runLimits(cmd, &limits, req); err != nil {
+				return err
+			}
 			if folder != "" {
 				abs, err := filepath.Abs(folder)
 				if err != nil {
@@ -134,7 +138,21 @@ Exit codes: 0 completed, 1 failed, 3 cancelled, 4 waiting for something named,
 	f.add(c, cmd)
 	cmd.Flags().StringVarP(&folder, "workspace", "w", "", "folder that the agent works in")
 	cmd.Flags().StringVar(&org, "org", "", "organization (default: default)")
+	cmd.Flags().Int64Var(&limits.MaxTokens, "max-tokens", 0, "most tokens that the session may use (default: no bound of its own)")
+	cmd.Flags().Float64Var(&limits.MaxUsd, "max-usd", 0, "most US dollars that the session may cost (default: no bound of its own)")
 	return cmd
+}
+
+// runLimits puts the session's limits into a request, when the flags name some.
+func runLimits(cmd *cobra.Command, limits *sessionv1.SessionLimits, req *sessionv1.RunAgentRequest) error {
+	tokens, usd := cmd.Flags().Changed("max-tokens"), cmd.Flags().Changed("max-usd")
+	if tokens && limits.GetMaxTokens() <= 0 || usd && !(limits.GetMaxUsd() > 0) {
+		return usage("--max-tokens and --max-usd must be above 0; leave them out for no bound")
+	}
+	if tokens || usd {
+		req.Limits = limits
+	}
+	return nil
 }
 
 func (c *app) run(cmd *cobra.Command, f *runFlags, req *sessionv1.RunAgentRequest, more extras) error {

@@ -29,11 +29,17 @@ type Catalogue interface {
 	Sees(model string) bool
 }
 
+// Limiter says when a request may go to a provider.
+type Limiter interface {
+	Enter(ctx context.Context, model, org string) (leave func(wait time.Duration), err error)
+}
+
 // World is the product's own Effects: the real store, models, tools and folders.
 type World struct {
 	Store     store.Store
 	Models    Models
 	Catalogue Catalogue
+	Limiter   Limiter                                            // nil for no limits
 	Record    func(m model.Model, name, path string) model.Model // of what it asks; used when a policy says so
 	Tools     func(name string) (tool.Tool, bool)
 	Open      func(folder string) (workspace.Workspace, error)
@@ -56,6 +62,14 @@ func (w *World) OpenModel(ctx context.Context, p *ledgerv1.ExecutionPolicy) (mod
 		return m, err
 	}
 	return w.Record(m, p.GetModel(), p.GetRecord()), nil
+}
+
+// Enter waits until a request may go.
+func (w *World) Enter(ctx context.Context, name, org string) (func(time.Duration), error) {
+	if w.Limiter == nil {
+		return func(time.Duration) {}, nil
+	}
+	return w.Limiter.Enter(ctx, name, org)
 }
 
 // Cost fills in what a request cost.

@@ -164,6 +164,10 @@ func (r *Runner) policy(ctx context.Context, a engine.Attempt) (p *ledgerv1.Exec
 	p.AgentVersion = agent.GetMetadata().GetVersion().GetNumber()
 	p.Instructions = turn.Instructions(agent.GetSpec().GetInstructions(), p.Workspace)
 	p.Tools, p.Limits = agent.GetSpec().GetTools(), agent.GetSpec().GetLimits()
+	p.Member = x.GetMetadata().GetAudit().GetCreated().GetBy()
+	if err := r.goal(ctx, a.Session, p); err != nil {
+		return nil, nil, err
+	}
 	p.ModelFingerprint, refusal = r.effects.Fingerprint(ctx, p.Model)
 	p.DefinitionHash = turn.DefinitionHash(p)
 	return p, refusal, nil

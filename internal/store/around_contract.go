@@ -150,8 +150,8 @@ func (a *around) Lease(ctx context.Context, name string) (Lease, error) {
 	return result(ctx, a, Call{"lease", reading}, func(ctx context.Context) (Lease, error) { return a.Store.Lease(ctx, name) })
 }
 
-func (a *around) PutBudget(ctx context.Context, b Budget) error {
-	return a.do(ctx, Call{"put_budget", writing}, func(ctx context.Context) error { return a.Store.PutBudget(ctx, b) })
+func (a *around) PutBudget(ctx context.Context, b Budget, once *Once) error {
+	return a.do(ctx, Call{"put_budget", writing}, func(ctx context.Context) error { return a.Store.PutBudget(ctx, b, once) })
 }
 
 func (a *around) Budget(ctx context.Context, k BudgetKey) (Budget, error) {
@@ -162,10 +162,24 @@ func (a *around) ListBudgets(ctx context.Context, org string, after *BudgetKey, 
 	return result(ctx, a, Call{"list_budgets", reading}, func(ctx context.Context) ([]Budget, error) { return a.Store.ListBudgets(ctx, org, after, limit) })
 }
 
-func (a *around) DeleteBudget(ctx context.Context, k BudgetKey) error {
-	return a.do(ctx, Call{"delete_budget", writing}, func(ctx context.Context) error { return a.Store.DeleteBudget(ctx, k) })
+func (a *around) DeleteBudget(ctx context.Context, k BudgetKey, once *Once) error {
+	return a.do(ctx, Call{"delete_budget", writing}, func(ctx context.Context) error { return a.Store.DeleteBudget(ctx, k, once) })
 }
 
 func (a *around) Spend(ctx context.Context, q SpendQuery) (Spend, error) {
 	return result(ctx, a, Call{"spend", reading}, func(ctx context.Context) (Spend, error) { return a.Store.Spend(ctx, q) })
+}
+
+func (a *around) SetGoal(ctx context.Context, c GoalChange) (Goal, error) {
+	return result(ctx, a, Call{"set_goal", writing}, func(ctx context.Context) (Goal, error) { return a.Store.SetGoal(ctx, c) })
+}
+
+func (a *around) Goal(ctx context.Context, session string) (Goal, error) {
+	return result(ctx, a, Call{"goal", reading}, func(ctx context.Context) (Goal, error) { return a.Store.Goal(ctx, session) })
+}
+
+func (a *around) CompleteGoal(ctx context.Context, f Fence, version int64, evidence string, now time.Time) (bool, error) {
+	return result(ctx, a, Call{"complete_goal", writing}, func(ctx context.Context) (bool, error) {
+		return a.Store.CompleteGoal(ctx, f, version, evidence, now)
+	})
 }

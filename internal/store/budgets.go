@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -30,6 +31,12 @@ const (
 	PeriodMonth BudgetPeriod = "month"
 )
 
+// DefaultThresholds are those of a budget that names none.
+var DefaultThresholds = []int{80, 100}
+
+// NanoUSD is an amount of US dollars in billionths. What is above 0 stays above 0.
+func NanoUSD(usd float64) int64 { return int64(math.Ceil(usd*1e9 - 1e-6)) }
+
 // BudgetKey names a budget: each scope has at most one per period.
 type BudgetKey struct {
 	Scope  BudgetScope
@@ -37,7 +44,7 @@ type BudgetKey struct {
 	Period BudgetPeriod
 }
 
-// Budget is a bound on what model requests may use.
+// Budget is a bound on what model requests may use. It begins anew with each period.
 type Budget struct {
 	BudgetKey
 	Org        string // that it belongs to
@@ -52,6 +59,7 @@ type SpendQuery struct {
 	Scope BudgetScope
 	ID    string
 	Since time.Time // from this moment on; zero for all
+	Org   string    // only of this organization, where a member has several; "" for all
 }
 
 // Spend is what was used and what open requests hold.
@@ -61,26 +69,33 @@ type Spend struct {
 	Unpriced                int64 // settled requests whose price is not known: they count no money
 }
 
-// Budgets keeps budgets and tells what was spent. Nothing enforces them yet: this
-// is the contract for what will.
+// Budgets keeps budgets and tells what was spent. Dispatch enforces them, and Respond
+// and Settle tell when a threshold is reached, once in each period.
 type Budgets interface {
 	// PutBudget stores a budget, replacing the one with its key. BAD_BUDGET for an unknown
-	// scope or period, bounds below 0, or thresholds that do not rise within 1 to 100.
-	PutBudget(ctx context.Context, b Budget) error
+	// scope or period, bounds below 0, thresholds that do not rise within 1 to 100, or a
+	// key that another organization has. What was used before it counts too, and its
+	// thresholds are told anew.
+	PutBudget(ctx context.Context, b Budget, once *Once) error
 	// Budget reads one. ErrNoBudget.
 	Budget(ctx context.Context, k BudgetKey) (Budget, error)
 	// ListBudgets answers the budgets of an organization, ordered by scope, id and
 	// period. limit must be positive; after is the last key of the part before, nil for the first.
 	ListBudgets(ctx context.Context, org string, after *BudgetKey, limit int) ([]Budget, error)
 	// DeleteBudget removes one. ErrNoBudget.
-	DeleteBudget(ctx context.Context, k BudgetKey) error
+	DeleteBudget(ctx context.Context, k BudgetKey, once *Once) error
 	// Spend adds up a scope's model requests, also those of deleted sessions.
-	// Unimplemented for members: requests do not say whose they are yet.
 	Spend(ctx context.Context, q SpendQuery) (Spend, error)
 }
 
 // ErrNoBudget: there is none with this key.
 var ErrNoBudget = fault.New(fault.NotFound, "NO_BUDGET", "there is no such budget")
+
+// Allowance tells whether the budget is an allowance: what an organization or a member
+// may use in each period.
+func (b Budget) Allowance() bool {
+	return b.Period != PeriodNone && (b.Scope == ScopeOrganization || b.Scope == ScopeMember)
+}
 
 // Check says what is wrong with a budget.
 func (b Budget) Check() error {

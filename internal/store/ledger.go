@@ -38,7 +38,9 @@ type Ledger interface {
 	// Append adds events of a running turn. ErrFenced keeps them as late_rejected.
 	Append(ctx context.Context, f Fence, events []*eventv1.Event) error
 	// Dispatch is the checkpoint before a model request: when it has returned, the
-	// request's bytes may leave.
+	// request's bytes may leave, and what it can cost at most is held under every budget
+	// that it falls under. *Exhausted when one of them has no room, ErrUnpriced when one
+	// bounds money and the hold has no price; then nothing is written.
 	Dispatch(ctx context.Context, f Fence, d Dispatch) error
 	// Respond settles a dispatch with its answer: history item, tool calls, usage.
 	// Usage is written once per (execution, number).
@@ -115,8 +117,9 @@ type NewSession struct {
 	Row       Row    // of kind session
 	Root      string // root of its tree; its own id without a parent
 	Depth     int32
-	Workspace string // the folder that it writes in, cleaned and absolute; "" when it writes in none
-	Reject    bool   // refuse inputs while a turn runs
+	Workspace string  // the folder that it writes in, cleaned and absolute; "" when it writes in none
+	Budget    *Budget // its own, from its beginning; nil for none
+	Reject    bool    // refuse inputs while a turn runs
 	Events    []*eventv1.Event
 }
 
@@ -201,6 +204,7 @@ type Claimed struct {
 	First     bool // no attempt had this execution before
 	Policy    *ledgerv1.ExecutionPolicy
 	Org       string
+	Goal      Goal // of the session; its version is 0 when it has none
 	History   []*messagev1.Item
 	Pending   []PendingTool // calls of the newest answer that have no result yet, in order
 	Calls     int32         // model requests settled so far
@@ -231,6 +235,8 @@ type Dispatch struct {
 	Number int32            // of the execution, from 1
 	Hold   *messagev1.Usage // upper bound, booked when no answer is ever seen
 	Model  string
+	Member string   // the identity that gave the input; "" when it is not known
+	Limits []Budget // bounds of this request beside the budgets that are kept, such as its execution's
 	Events []*eventv1.Event
 	Now    time.Time
 }
@@ -269,6 +275,7 @@ type Settlement struct {
 	Item         *messagev1.Item // closes open calls in history; may be nil
 	Recoveries   *Recoveries     // of a waiting execution that is tried again by itself: kept until the next whole answer; nil keeps what there is
 	Events       func(Totals) []*eventv1.Event
+	Pause        *GoalPause // pauses the session's active goal; nil leaves it as it is
 	Now          time.Time
 }
 

@@ -30,6 +30,7 @@ type Store interface {
 	Grants
 	Leases
 	Budgets
+	Goals
 	// Capabilities says what this store can do beyond the contract.
 	Capabilities() Capabilities
 	// BootState is a small fact that is remembered once per database; "" when it

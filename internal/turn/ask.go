@@ -22,6 +22,12 @@ func (t *turn) ask(ctx context.Context) (step, error) {
 	if err := t.gate.Before(ctx); err != nil {
 		return nil, err
 	}
+	leave, err := t.fx.Enter(ctx, t.claim.Policy.GetModel(), t.claim.Org)
+	if err != nil {
+		return nil, err
+	}
+	var wait time.Duration
+	defer func() { leave(wait) }()
 	t.calls++
 	number := t.calls
 	if err := t.dispatch(ctx, number); err != nil {
@@ -29,6 +35,7 @@ func (t *turn) ask(ctx context.Context) (step, error) {
 	}
 	answer, err := t.stream(ctx, number)
 	if err != nil {
+		wait = askedToWait(err)
 		return nil, t.unanswered(ctx, number, err)
 	}
 	signal := &Signal{Source: "model", Type: "response_done", Response: &Response{ID: answer.done.ResponseID}}
@@ -41,6 +48,15 @@ func (t *turn) ask(ctx context.Context) (step, error) {
 	}
 	t.gate.Settle(signal)
 	return t.decide, nil
+}
+
+// askedToWait is how long a provider that limits requests asks to wait.
+func askedToWait(err error) time.Duration {
+	var e *model.Error
+	if errors.As(err, &e) && (e.Category == model.RateLimited || e.Category == model.Overloaded) {
+		return e.RetryAfter
+	}
+	return 0
 }
 
 // unanswered books a request without a whole answer at what its provider told that it used,
@@ -83,10 +99,11 @@ func (t *turn) unused(ctx context.Context, err error) bool {
 	return true
 }
 
-func (t *turn) dispatch(ctx context.Context, number int32) error {
+// checkpoint makes the request durable before its bytes leave, or tells why it may not.
+func (t *turn) checkpoint(ctx context.Context, number int32) error {
 	p := t.claim.Policy
 	return t.fx.Ledger().Dispatch(ctx, t.claim.Fence, store.Dispatch{
-		Number: number, Model: p.GetModel(), Hold: t.hold(), Now: t.fx.Now(),
+		Number: number, Model: p.GetModel(), Hold: t.hold(), Member: p.GetMember(), Limits: t.bounds(), Now: t.fx.Now(),
 		Events: []*eventv1.Event{t.event(&eventv1.AgentModelRequest{
 			Call: number, Model: p.GetModel(), Provider: p.GetProvider(),
 		})},
@@ -103,7 +120,7 @@ const defaultOutputHold = 16384
 // byte, and the answer at most its limit.
 func (t *turn) hold() *messagev1.Usage {
 	n := len(t.claim.Policy.GetInstructions()) + len(t.claim.Policy.GetOutputSchema())
-	for _, spec := range t.specs {
+	for _, spec := range t.offered() {
 		n += len(spec.Name) + len(spec.Description) + len(spec.Schema) + toolOverhead
 	}
 	for _, item := range t.history {
@@ -209,7 +226,7 @@ func (t *turn) request(ctx context.Context, number int32) (model.Request, error)
 		return model.Request{}, err
 	}
 	return model.Request{
-		Instructions: p.GetInstructions(), History: t.shown.history, Files: t.shown.files, Tools: t.specs, Effort: p.GetEffort(),
+		Instructions: p.GetInstructions(), History: t.shown.history, Files: t.shown.files, Tools: t.offered(), Effort: p.GetEffort(),
 		MaxOutputTokens: int(p.GetLimits().GetMaxOutputTokens()), Schema: []byte(p.GetOutputSchema()),
 		RequestID: fmt.Sprintf("%s/%d", t.claim.Execution, number),
 		Sent:      func() { t.sent.Store(true) },

@@ -62,6 +62,7 @@ type world struct {
 	published []*eventv1.Event
 	session   string
 	execution string
+	money
 }
 
 func newWorld(t *testing.T) *world {
@@ -133,6 +134,7 @@ func (w *world) claim(gone string) store.Claimed {
 	policy := &ledgerv1.ExecutionPolicy{
 		Model: "fake/m", Provider: "fake", Instructions: "Do what the person says.", Tools: slices.Sorted(maps.Keys(w.tools)),
 		Workspace: w.folder, Limits: w.limits, Approve: w.approve, OutputSchema: w.schema, ModelFingerprint: w.definition,
+		GoalVersion: w.goal, Member: "ida_1",
 	}
 	policy.DefinitionHash = turn.DefinitionHash(policy)
 	c, err := w.store.Claim(w.t.Context(), store.Claim{
@@ -221,7 +223,6 @@ func (w *world) Ledger() turn.Ledger { return &ledger{Store: w.store, w: w} }
 func (w *world) OpenModel(context.Context, *ledgerv1.ExecutionPolicy) (model.Model, error) {
 	return w, w.setUp
 }
-func (w *world) Cost(_ string, u *messagev1.Usage)                   { u.CostNanoUsd = 10 * u.GetOutputTokens() }
 func (w *world) Sees(string) bool                                    { return !w.blind }
 func (w *world) Fingerprint(context.Context, string) (string, error) { return w.definition, nil }
 func (w *world) Tool(name string) (tool.Tool, bool) {
@@ -260,6 +261,9 @@ type ledger struct {
 
 func (l *ledger) Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) error {
 	err := l.Store.Dispatch(ctx, f, d)
+	if err != nil && l.w.refused != nil {
+		l.w.refused()
+	}
 	l.w.note("checkpoint %d", d.Number)
 	return err
 }

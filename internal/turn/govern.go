@@ -31,6 +31,7 @@ func (t *turn) govern(ctx context.Context) (step, error) {
 		return nil, err
 	}
 	t.tools = map[string]tool.Tool{}
+	t.offerGoal()
 	for _, name := range p.GetTools() {
 		found, ok := t.fx.Tool(name)
 		if !ok {

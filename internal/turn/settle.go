@@ -15,7 +15,7 @@ import (
 // handOff is what the model is told once when it ends without a word after tools ran.
 const handOff = "Your last reply was empty. The person sees only your replies, not your tool calls. Say in a few sentences what you did and what came of it."
 
-// finish looks at the final answer: a blank one after tools is asked for again,
+// finish looks at the final answer: a blank one after tools or a completed goal is asked for again,
 // once per execution; one that stays blank is told as a limit.
 func (t *turn) finish(ctx context.Context) (step, error) {
 	last := t.history[len(t.history)-1]
@@ -28,7 +28,7 @@ func (t *turn) finish(ctx context.Context) (step, error) {
 			return again, err
 		}
 	}
-	if limit != "empty_final_reply" || !t.tooled || t.claim.HandedOff {
+	if limit != "empty_final_reply" || !(t.tooled || t.reached) || t.claim.HandedOff {
 		return nil, t.settleCompleted(ctx, limit)
 	}
 	item := &messagev1.Item{Item: &messagev1.Item_Developer{Developer: &messagev1.DeveloperMessage{Text: handOff}}}

@@ -39,6 +39,7 @@ type Ledger interface {
 	StartTools(ctx context.Context, f store.Fence, starts []store.ToolStart) error
 	FinishTools(ctx context.Context, f store.Fence, results []store.ToolFinish) error
 	AddItem(ctx context.Context, f store.Fence, item *messagev1.Item, handOff bool) error
+	CompleteGoal(ctx context.Context, f store.Fence, version int64, evidence string, now time.Time) (bool, error)
 	PutArtifact(ctx context.Context, f store.Fence, row store.Row, event *eventv1.Event) error
 	Settle(ctx context.Context, f store.Fence, s store.Settlement) error
 	Release(ctx context.Context, f store.Fence, reason string, now time.Time) error
@@ -51,6 +52,9 @@ type Effects interface {
 	// OpenModel opens the model that the policy names, recording what it asks where
 	// the policy says so.
 	OpenModel(ctx context.Context, p *ledgerv1.ExecutionPolicy) (model.Model, error)
+	// Enter waits until a request of the organization to the model may go. The request
+	// calls leave when it is over, with how long the provider asks all to wait, 0 for not.
+	Enter(ctx context.Context, model, org string) (leave func(wait time.Duration), err error)
 	// Cost fills in what one request to a model cost, by the prices of now.
 	Cost(model string, u *messagev1.Usage)
 	// Sees tells whether a model can be shown images.
@@ -126,6 +130,7 @@ type turn struct {
 	unknown *call       // whose outcome nobody knows; the turn is about to wait for a person
 	calls   int32       // dispatches that were made, settled or not
 	tooled  bool        // a tool ran in this execution
+	reached bool        // the session's goal was completed in this attempt
 	sent    atomic.Bool // bytes of the newest request left
 	spoke   bool        // the answer that streams now, or did last, began
 	ready   bool        // the set-up is over
@@ -186,6 +191,7 @@ func (t *turn) fail(ctx context.Context, err error) error {
 		err = cause
 	}
 	var limit *limitReached
+	var budget *store.Exhausted
 	switch {
 	case errors.Is(err, store.ErrFenced):
 		return nil // another attempt owns the turn; nothing more is ours to write
@@ -195,6 +201,8 @@ func (t *turn) fail(ctx context.Context, err error) error {
 		return t.release(settle, "server_stopping")
 	case errors.As(err, &limit):
 		return t.settleCompleted(settle, limit.name)
+	case errors.As(err, &budget):
+		return t.settleExhausted(settle, budget)
 	case isOurs(err):
 		return err // the store or the engine failed, not the turn: it is tried again
 	case ctx.Err() != nil:

@@ -9,6 +9,8 @@ import (
 	agentexecutionv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1/agentexecutionv1connect"
 	artifactv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1"
 	artifactv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1/artifactv1connect"
+	budgetv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/budget/v1"
+	budgetv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/budget/v1/budgetv1connect"
 	modelv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/model/v1"
 	modelv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/model/v1/modelv1connect"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
@@ -39,6 +41,10 @@ var Methods = []Method{
 	unary[resourcev1.GetRequest, artifactv1.DownloadArtifactResponse](artifactv1connect.ArtifactServiceDownloadProcedure, artifactv1.File_cadre_agentic_artifact_v1_artifact_proto.Services().ByName("ArtifactService").Methods().ByName("Download"), false),
 	unary[resourcev1.GetRequest, artifactv1.Artifact](artifactv1connect.ArtifactServiceGetProcedure, artifactv1.File_cadre_agentic_artifact_v1_artifact_proto.Services().ByName("ArtifactService").Methods().ByName("Get"), false),
 	unary[resourcev1.ListRequest, artifactv1.ListArtifactsResponse](artifactv1connect.ArtifactServiceListProcedure, artifactv1.File_cadre_agentic_artifact_v1_artifact_proto.Services().ByName("ArtifactService").Methods().ByName("List"), false),
+	unary[budgetv1.SetBudgetRequest, budgetv1.Budget](budgetv1connect.BudgetServiceSetProcedure, budgetv1.File_cadre_agentic_budget_v1_budget_proto.Services().ByName("BudgetService").Methods().ByName("Set"), false),
+	unary[budgetv1.GetBudgetRequest, budgetv1.Budget](budgetv1connect.BudgetServiceGetProcedure, budgetv1.File_cadre_agentic_budget_v1_budget_proto.Services().ByName("BudgetService").Methods().ByName("Get"), false),
+	unary[budgetv1.ListBudgetsRequest, budgetv1.ListBudgetsResponse](budgetv1connect.BudgetServiceListProcedure, budgetv1.File_cadre_agentic_budget_v1_budget_proto.Services().ByName("BudgetService").Methods().ByName("List"), false),
+	unary[budgetv1.DeleteBudgetRequest, budgetv1.Budget](budgetv1connect.BudgetServiceDeleteProcedure, budgetv1.File_cadre_agentic_budget_v1_budget_proto.Services().ByName("BudgetService").Methods().ByName("Delete"), false),
 	unary[modelv1.ListModelsRequest, modelv1.ListModelsResponse](modelv1connect.ModelServiceListProcedure, modelv1.File_cadre_agentic_model_v1_model_proto.Services().ByName("ModelService").Methods().ByName("List"), false),
 	unary[sessionv1.CreateSessionRequest, sessionv1.Session](sessionv1connect.SessionServiceCreateProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("Create"), false),
 	unary[resourcev1.DeleteRequest, sessionv1.Session](sessionv1connect.SessionServiceDeleteProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("Delete"), false),
@@ -48,6 +54,8 @@ var Methods = []Method{
 	unary[sessionv1.SendMessageRequest, sessionv1.SendMessageResponse](sessionv1connect.SessionServiceSendMessageProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("SendMessage"), false),
 	unary[sessionv1.CancelRequest, sessionv1.CancelResponse](sessionv1connect.SessionServiceCancelProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("Cancel"), false),
 	unary[sessionv1.RecoverRequest, sessionv1.RecoverResponse](sessionv1connect.SessionServiceRecoverProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("Recover"), false),
+	unary[sessionv1.SetGoalRequest, sessionv1.Goal](sessionv1connect.SessionServiceSetGoalProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("SetGoal"), false),
+	unary[sessionv1.GetGoalRequest, sessionv1.Goal](sessionv1connect.SessionServiceGetGoalProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("GetGoal"), false),
 	unary[sessionv1.GetTranscriptRequest, sessionv1.Transcript](sessionv1connect.SessionServiceGetTranscriptProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("GetTranscript"), false),
 	unary[sessionv1.ListEventsRequest, sessionv1.ListEventsResponse](sessionv1connect.SessionServiceListEventsProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("ListEvents"), false),
 	serverStream[sessionv1.SubscribeEventsRequest, sessionv1.Frame](sessionv1connect.SessionServiceSubscribeEventsProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("SubscribeEvents"), false),

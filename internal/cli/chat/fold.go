@@ -164,6 +164,9 @@ func (x *turn) move(e *eventv1.Event) {
 		x.end(completed, d.GetUsage())
 		if d.GetSegmentLimit() != "" {
 			x.note(troubleEntry, "cut short by %s after %s", d.GetSegmentLimit(), took(millis(d.GetDurationMs())))
+			if d.GetDetail() != "" {
+				x.note(noteEntry, "  %s", oneLine(d.GetDetail(), 400))
+			}
 		}
 	case *eventv1.Event_TurnFailed:
 		x.fail(v.TurnFailed)

@@ -30,7 +30,7 @@ func takeRun() pipeline.Step {
 		in := r.Message.(*sessionv1.RunAgentRequest)
 		m := &sessionv1.Session{
 			Metadata: &resourcev1.Metadata{Org: r.Org},
-			Spec:     &sessionv1.SessionSpec{Agent: in.GetAgent(), InputPolicy: in.GetInputPolicy()},
+			Spec:     &sessionv1.SessionSpec{Agent: in.GetAgent(), InputPolicy: in.GetInputPolicy(), Limits: in.GetLimits()},
 		}
 		if in.GetWorkspace() != nil {
 			m.Spec.Workspace = proto.Clone(in.GetWorkspace()).(*sessionv1.Workspace)

@@ -106,6 +106,8 @@ func verbs(d pipeline.Deps) []pipeline.Verb {
 				pipeline.AuthorizeTarget(d, "execute", sessionKind), cancel(d),
 			},
 		},
+		setGoalVerb(d),
+		view("GetGoal", func() proto.Message { return &sessionv1.Goal{} }, getGoal(d)),
 		view("GetTranscript", func() proto.Message { return &sessionv1.Transcript{} }, transcript(d)),
 		view("ListEvents", func() proto.Message { return &sessionv1.ListEventsResponse{} }, listEvents(d)),
 		subscribe,
@@ -214,6 +216,7 @@ func buildSession(d pipeline.Deps) pipeline.Step {
 			Row: pipeline.RowOf(Kind(), m), Root: md.Id, Reject: m.GetSpec().GetInputPolicy() == sessionv1.InputPolicy_reject,
 			Events: []*eventv1.Event{created},
 		}
+		s.create.Budget = budgetOf(m, now)
 		if writes(d, s.agent) {
 			s.create.Workspace = folder
 		}

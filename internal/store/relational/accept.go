@@ -35,6 +35,11 @@ func (t *txn) insertSession(n store.NewSession) error {
 		n.Row.ID, n.Row.Org, n.Root, n.Depth, n.Workspace, n.Reject); err != nil {
 		return err
 	}
+	if n.Budget != nil {
+		if err := t.putBudget(*n.Budget); err != nil {
+			return err
+		}
+	}
 	return t.appendEvents(store.Fence{Session: n.Row.ID}, eventv1.Association_current, n.Events)
 }
 

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/resource"
 	"github.com/cadre-dev/cadre/internal/sqldb"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -17,15 +19,31 @@ const (
 )
 
 // PutBudget stores a budget.
-func (s *Store) PutBudget(ctx context.Context, b store.Budget) error {
+func (s *Store) PutBudget(ctx context.Context, b store.Budget, once *store.Once) error {
 	if err := b.Check(); err != nil {
 		return err
 	}
 	return s.do(ctx, "put_budget", "", func(t *txn) error {
-		return t.Exec("INSERT INTO budgets ("+budgetColumns+`) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (scope, scope_id, period) DO UPDATE SET
-			org = excluded.org, tokens = excluded.tokens, nano_usd = excluded.nano_usd, thresholds = excluded.thresholds, updated_at = excluded.updated_at`,
-			string(b.Scope), b.ID, string(b.Period), b.Org, b.Tokens, b.NanoUSD, joinThresholds(b.Thresholds), sqldb.Stamp(b.UpdatedAt))
+		if err := t.once(once); err != nil {
+			return err
+		}
+		if err := t.putBudget(b); err != nil {
+			return err
+		}
+		return t.keep(once)
 	})
+}
+
+// putBudget stores a budget, of which nothing is counted yet.
+func (t *txn) putBudget(b store.Budget) error {
+	n, err := t.Affect("INSERT INTO budgets ("+budgetColumns+`) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (scope, scope_id, period) DO UPDATE SET
+		tokens = excluded.tokens, nano_usd = excluded.nano_usd, thresholds = excluded.thresholds, updated_at = excluded.updated_at,
+		spent_since = '', told = 0 WHERE budgets.org = excluded.org`,
+		string(b.Scope), b.ID, string(b.Period), b.Org, b.Tokens, b.NanoUSD, joinThresholds(b.Thresholds), sqldb.Stamp(b.UpdatedAt))
+	if err == nil && n == 0 {
+		err = fault.New(fault.InvalidArgument, "BAD_BUDGET", "the budget of %s belongs to another organization", b.Name())
+	}
+	return err
 }
 
 // Budget reads one.
@@ -38,11 +56,7 @@ func (s *Store) Budget(ctx context.Context, k store.BudgetKey) (store.Budget, er
 }
 
 func noBudget(k store.BudgetKey) error {
-	what := string(k.Scope) + " " + k.ID
-	if k.Period != store.PeriodNone {
-		what += " per " + string(k.Period)
-	}
-	return store.ErrNoBudget.Saying("there is no budget for the %s", what)
+	return store.ErrNoBudget.Saying("there is no budget of %s", k.Name())
 }
 
 // ListBudgets answers an organization's budgets.
@@ -65,18 +79,39 @@ func (s *Store) ListBudgets(ctx context.Context, org string, after *store.Budget
 }
 
 // DeleteBudget removes one.
-func (s *Store) DeleteBudget(ctx context.Context, k store.BudgetKey) error {
-	n, err := s.remove(ctx, "delete_budget", "DELETE"+whichBudget, string(k.Scope), k.ID, string(k.Period))
-	if err == nil && n == 0 {
-		err = noBudget(k)
-	}
-	return err
+func (s *Store) DeleteBudget(ctx context.Context, k store.BudgetKey, once *store.Once) error {
+	return s.do(ctx, "delete_budget", "", func(t *txn) error {
+		if err := t.once(once); err != nil {
+			return err
+		}
+		n, err := t.Affect("DELETE"+whichBudget, string(k.Scope), k.ID, string(k.Period))
+		if err == nil && n == 0 {
+			err = noBudget(k)
+		}
+		if err != nil {
+			return err
+		}
+		return t.keep(once)
+	})
 }
 
-func scanBudget(r sqldb.Scanner) (store.Budget, error) {
+// deleteBudgetsOf removes the budgets of what is deleted: another organization may get
+// its name.
+func (t *txn) deleteBudgetsOf(kind resource.Kind, id string) error {
+	switch kind {
+	case resourcev1.ResourceKind_organization:
+		return t.Exec("DELETE FROM budgets WHERE org = ?", id)
+	case resourcev1.ResourceKind_agent:
+		return t.Exec("DELETE FROM budgets WHERE scope = 'agent' AND scope_id = ?", id)
+	}
+	return nil
+}
+
+// scanBudget reads a budget, and with it the columns that follow.
+func scanBudget(r sqldb.Scanner, more ...any) (store.Budget, error) {
 	var b store.Budget
 	var scope, period, thresholds, updated string
-	if err := r.Scan(&scope, &b.ID, &period, &b.Org, &b.Tokens, &b.NanoUSD, &thresholds, &updated); err != nil {
+	if err := r.Scan(append([]any{&scope, &b.ID, &period, &b.Org, &b.Tokens, &b.NanoUSD, &thresholds, &updated}, more...)...); err != nil {
 		return b, err
 	}
 	b.Scope, b.Period, b.UpdatedAt = store.BudgetScope(scope), store.BudgetPeriod(period), sqldb.Unstamp(updated)
@@ -100,26 +135,34 @@ func joinThresholds(all []int) string {
 
 // spendOf are the columns that tell whose a model request is.
 var spendOf = map[store.BudgetScope]string{
-	store.ScopeExecution: "execution", store.ScopeSession: "session", store.ScopeAgent: "agent", store.ScopeOrganization: "org",
+	store.ScopeExecution: "execution", store.ScopeSession: "session", store.ScopeAgent: "agent", store.ScopeOrganization: "org", store.ScopeMember: "member",
 }
 
 // Spend adds up a scope's model requests.
 func (s *Store) Spend(ctx context.Context, q store.SpendQuery) (store.Spend, error) {
+	return spend(s.db.Read(ctx), q)
+}
+
+func spend(db sqldb.Querier, q store.SpendQuery) (store.Spend, error) {
 	var out store.Spend
 	column, ok := spendOf[q.Scope]
-	switch {
-	case q.Scope == store.ScopeMember:
-		return out, fault.New(fault.Unimplemented, "SPEND_OF_MEMBER", "model requests do not say yet whose they are: ask for the organization, an agent, a session or an execution")
-	case !ok:
+	if !ok {
 		return out, badQuery("spend of %q", q.Scope)
 	}
 	const settled, open = "CASE WHEN state <> 'dispatched' THEN ", "CASE WHEN state = 'dispatched' THEN "
 	sum := func(which, what string) string {
 		return "CAST(COALESCE(sum(" + which + what + " ELSE 0 END), 0) AS BIGINT)"
 	}
-	err := s.db.Read(ctx).Row("SELECT "+strings.Join([]string{
+	where, args := column+" = ? AND at >= ?", []any{q.ID, sqldb.Stamp(q.Since)}
+	if q.Scope == store.ScopeMember {
+		where += " AND member <> ''"
+	}
+	if q.Org != "" {
+		where, args = where+" AND org = ?", append(args, q.Org)
+	}
+	err := db.Row("SELECT "+strings.Join([]string{
 		sum(settled, "input_tokens + output_tokens"), sum(settled, "cost"), sum(open, "input_tokens + output_tokens"), sum(open, "cost"), sum(settled, "unpriced"),
-	}, ", ")+" FROM dispatches WHERE "+column+" = ? AND at >= ?", q.ID, sqldb.Stamp(q.Since)).
+	}, ", ")+" FROM dispatches WHERE "+where, args...).
 		Scan(&out.Tokens, &out.NanoUSD, &out.HeldTokens, &out.HeldNanoUSD, &out.Unpriced)
 	return out, err
 }

@@ -209,15 +209,16 @@ func (t *txn) countLost(x *execution, c store.Claim) error {
 // bound that was held for them.
 func (t *txn) settleHolds(x *execution, now time.Time) error {
 	held := &messagev1.Usage{}
+	w := whose{org: x.org, session: x.session, execution: x.id}
 	var n int32
 	err := t.Rows(func(r sqldb.Scanner) error {
 		u := &messagev1.Usage{Estimated: true}
-		if err := r.Scan(&u.InputTokens, &u.OutputTokens, &u.CostNanoUsd, &u.UnpricedCalls); err != nil {
+		if err := r.Scan(&u.InputTokens, &u.OutputTokens, &u.CostNanoUsd, &u.UnpricedCalls, &w.agent, &w.member); err != nil {
 			return err
 		}
 		held, n = store.AddUsage(held, u), n+1
 		return nil
-	}, "SELECT input_tokens, output_tokens, cost, unpriced FROM dispatches WHERE execution = ? AND state = 'dispatched'", x.id)
+	}, "SELECT input_tokens, output_tokens, cost, unpriced, agent, member FROM dispatches WHERE execution = ? AND state = 'dispatched'", x.id)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -225,14 +226,17 @@ func (t *txn) settleHolds(x *execution, now time.Time) error {
 		return err
 	}
 	x.calls += n
-	return t.addUsage(x, held) // booked, but no progress: the claim writes the count of lost attempts afterwards
+	if err := t.charge(x.fence(), w, held, now); err != nil {
+		return err
+	}
+	return t.addUsage(x, held)
 }
 
 func (t *txn) addUsage(x *execution, u *messagev1.Usage) error {
 	x.usage = store.AddUsage(x.usage, u)
-	return t.Exec(`UPDATE executions SET redispatches = 0, calls = ?, tool_calls = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ?,
+	return t.Exec(`UPDATE executions SET redispatches = ?, calls = ?, tool_calls = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ?,
 		cost = ?, unpriced = ?, cache_write_tokens = ? WHERE id = ?`,
-		x.calls, x.toolCalls, x.usage.InputTokens, x.usage.OutputTokens, x.usage.CachedInputTokens, x.usage.ReasoningTokens, x.usage.Estimated,
+		x.redispatches, x.calls, x.toolCalls, x.usage.InputTokens, x.usage.OutputTokens, x.usage.CachedInputTokens, x.usage.ReasoningTokens, x.usage.Estimated,
 		x.usage.CostNanoUsd, x.usage.UnpricedCalls, x.usage.CacheWriteInputTokens, x.id)
 }
 
@@ -257,6 +261,9 @@ func (t *txn) claimed(x *execution, first bool) (store.Claimed, error) {
 		return c, err
 	}
 	var err error
+	if c.Goal, err = goal(t, x.session); err != nil {
+		return c, err
+	}
 	c.Pending, err = t.pending(x.id)
 	return c, err
 }

@@ -59,6 +59,7 @@ type ending struct {
 	waitingFor   string
 	until        time.Time // of a waiting one: when it goes on by itself
 	events       []*eventv1.Event
+	pause        *store.GoalPause // of the session's goal; nil for none
 	now          time.Time
 }
 
@@ -103,7 +104,10 @@ func (t *txn) endExecution(x *execution, e ending) error {
 			return err
 		}
 	}
-	return t.sessionAfter(x, e, waiting)
+	if err := t.sessionAfter(x, e, waiting); err != nil {
+		return err
+	}
+	return t.pauseGoal(x, e.pause, e.now)
 }
 
 // recovered keeps how often an execution was tried again by itself.

@@ -181,6 +181,9 @@ func (t *txn) disown(a store.LiveAttempt, now time.Time) error {
 	if err := t.closeAttempt(a.Attempt, "lost", now); err != nil {
 		return err
 	}
+	if err := t.settleHolds(x, now); err != nil { // nobody waits for answers that never come
+		return err
+	}
 	if !x.cancelled { // a cancelled one waits for its settlement
 		if err := t.requeue(x); err != nil {
 			return err

@@ -262,6 +262,9 @@ func (t *txn) deleteRow(kind resource.Kind, id string) error {
 	if err := t.dirty(kind, id); err != nil {
 		return err
 	}
+	if err := t.deleteBudgetsOf(kind, id); err != nil {
+		return err
+	}
 	if resource.Meta(kind).GetVersioned() {
 		if _, err := t.deleteHistory(kind, id); err != nil {
 			return err

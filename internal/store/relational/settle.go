@@ -53,7 +53,7 @@ func (s *Store) Settle(ctx context.Context, f store.Fence, st store.Settlement) 
 		}
 		return t.endExecution(x, ending{
 			phase: st.Phase, err: st.Error, segmentLimit: st.SegmentLimit, waitingFor: st.WaitingFor, until: st.Until,
-			events: st.Events(x.totals()), now: st.Now,
+			events: st.Events(x.totals()), pause: st.Pause, now: st.Now,
 		})
 	})
 	if err == nil && late {
@@ -122,6 +122,9 @@ func (t *txn) closeThese(x *execution, open []store.PendingTool, text func(store
 func (s *Store) Release(ctx context.Context, f store.Fence, reason string, now time.Time) error {
 	return s.fenced(ctx, "release", f, nil, func(t *txn, x *execution) error {
 		if err := t.closeAttempt(x.attempt, "released", now); err != nil {
+			return err
+		}
+		if err := t.settleHolds(x, now); err != nil {
 			return err
 		}
 		if err := t.requeue(x); err != nil {
@@ -315,6 +318,9 @@ func (t *txn) deleteSession(session string) error {
 		"DELETE FROM tool_calls WHERE execution IN (SELECT id FROM executions WHERE session = ?)",
 		"DELETE FROM resource_labels WHERE kind = '" + executions + "' AND id IN (SELECT id FROM executions WHERE session = ?)",
 		"DELETE FROM resources WHERE kind = '" + executions + "' AND id IN (SELECT id FROM executions WHERE session = ?)",
+		"DELETE FROM budgets WHERE scope = 'execution' AND scope_id IN (SELECT id FROM executions WHERE session = ?)",
+		"DELETE FROM budgets WHERE scope = 'session' AND scope_id = ?",
+		"DELETE FROM goals WHERE session = ?",
 		"DELETE FROM executions WHERE session = ?",
 		"DELETE FROM attempts WHERE session = ?",
 		"DELETE FROM events WHERE session = ?",

@@ -42,13 +42,16 @@ func (s *Store) Append(ctx context.Context, f store.Fence, events []*eventv1.Eve
 // Dispatch is the checkpoint before a model request.
 func (s *Store) Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) error {
 	return s.fenced(ctx, "dispatch", f, d.Events, func(t *txn, x *execution) error {
-		var agent string
-		if err := t.Row("SELECT i3 FROM resources WHERE kind = 'agent_execution' AND id = ?", x.id).Scan(&agent); err != nil {
+		w := whose{org: x.org, session: x.session, execution: x.id, member: d.Member}
+		if err := t.Row("SELECT i3 FROM resources WHERE kind = 'agent_execution' AND id = ?", x.id).Scan(&w.agent); err != nil {
 			return err
 		}
-		n, err := t.Affect(`INSERT INTO dispatches (execution, number, session, org, agent, model, state, input_tokens, output_tokens, cost, unpriced, at)
-			VALUES (?,?,?,?,?,?,'dispatched',?,?,?,?,?) ON CONFLICT DO NOTHING`,
-			x.id, d.Number, x.session, x.org, agent, d.Model, d.Hold.GetInputTokens(), d.Hold.GetOutputTokens(),
+		if err := t.reserve(w, d); err != nil {
+			return err
+		}
+		n, err := t.Affect(`INSERT INTO dispatches (execution, number, session, org, agent, member, model, state, input_tokens, output_tokens, cost, unpriced, at)
+			VALUES (?,?,?,?,?,?,?,'dispatched',?,?,?,?,?) ON CONFLICT DO NOTHING`,
+			x.id, d.Number, x.session, x.org, w.agent, w.member, d.Model, d.Hold.GetInputTokens(), d.Hold.GetOutputTokens(),
 			d.Hold.GetCostNanoUsd(), d.Hold.GetUnpricedCalls(), sqldb.Stamp(d.Now))
 		if err != nil {
 			return err
@@ -64,18 +67,19 @@ func (s *Store) Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) e
 func (s *Store) Respond(ctx context.Context, f store.Fence, r store.Response) error {
 	return s.fenced(ctx, "respond", f, r.Events, func(t *txn, x *execution) error {
 		u := r.Usage
-		n, err := t.Affect(`UPDATE dispatches SET state = 'settled', input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?,
-			estimated = ?, cost = ?, unpriced = ?, cache_write_tokens = ?, response_id = ?, at = ? WHERE execution = ? AND number = ? AND state = 'dispatched'`,
+		w := whose{org: x.org, session: x.session, execution: x.id}
+		err := t.Row(`UPDATE dispatches SET state = 'settled', input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?,
+			estimated = ?, cost = ?, unpriced = ?, cache_write_tokens = ?, response_id = ?, at = ? WHERE execution = ? AND number = ? AND state = 'dispatched' RETURNING agent, member`,
 			u.GetInputTokens(), u.GetOutputTokens(), u.GetCachedInputTokens(), u.GetReasoningTokens(), u.GetEstimated(),
 			u.GetCostNanoUsd(), u.GetUnpricedCalls(), u.GetCacheWriteInputTokens(),
-			r.Item.GetAssistant().GetResponseId(), sqldb.Stamp(r.Now), x.id, r.Number)
+			r.Item.GetAssistant().GetResponseId(), sqldb.Stamp(r.Now), x.id, r.Number).Scan(&w.agent, &w.member)
+		if noRows(err) {
+			return fault.New(fault.Internal, "DISPATCH_UNKNOWN", "model request %d of %s is not open", r.Number, x.id)
+		}
 		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return fault.New(fault.Internal, "DISPATCH_UNKNOWN", "model request %d of %s is not open", r.Number, x.id)
-		}
-		x.calls++
+		x.calls, x.redispatches = x.calls+1, 0 // an answer is progress
 		if err := t.requestTools(x, r); err != nil {
 			return err
 		}
@@ -90,7 +94,10 @@ func (s *Store) Respond(ctx context.Context, f store.Fence, r store.Response) er
 				return err
 			}
 		}
-		return t.appendEvents(f, eventv1.Association_current, r.Events)
+		if err := t.appendEvents(f, eventv1.Association_current, r.Events); err != nil {
+			return err
+		}
+		return t.charge(f, w, u, r.Now)
 	})
 }
 

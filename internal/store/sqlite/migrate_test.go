@@ -131,10 +131,14 @@ func TestSweepsAndLookupsUseTheirIndex(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	for q, index := range map[string]string{
-		"SELECT execution, seq FROM workflow_execution_events WHERE created_at < 'x' ORDER BY created_at LIMIT 5":                      "idx_wfee_created_at",
-		"DELETE FROM oauth_grant WHERE resource_id = 'x' AND org_id = 'y'":                                                             "idx_oauth_grant_resource",
-		"SELECT l.id FROM resource_labels l WHERE l.kind = 'a' AND l.key = 'k' AND l.value = 'v' AND l.id > 'x' ORDER BY l.id LIMIT 5": "resource_labels_value",
-		"SELECT sum(cost) FROM dispatches WHERE agent = 'x' AND at >= 'y'":                                                             "dispatches_agent",
+		"SELECT execution, seq FROM workflow_execution_events WHERE created_at < 'x' ORDER BY created_at LIMIT 5":                                        "idx_wfee_created_at",
+		"DELETE FROM oauth_grant WHERE resource_id = 'x' AND org_id = 'y'":                                                                               "idx_oauth_grant_resource",
+		"SELECT l.id FROM resource_labels l WHERE l.kind = 'a' AND l.key = 'k' AND l.value = 'v' AND l.id > 'x' ORDER BY l.id LIMIT 5":                   "resource_labels_value",
+		"SELECT sum(cost) FROM dispatches WHERE agent = 'x' AND at >= 'y'":                                                                               "dispatches_agent",
+		"SELECT sum(cost) FROM dispatches WHERE member = 'x' AND at >= 'y' AND member <> ''":                                                             "dispatches_member",
+		"SELECT sum(cost) FROM dispatches WHERE state = 'dispatched' AND org = 'x' AND agent = 'y'":                                                      "dispatches_open",
+		"SELECT sum(cost) FROM dispatches WHERE state = 'dispatched' AND org = 'x' AND org = 'x'":                                                        "dispatches_open",
+		"SELECT told FROM budgets WHERE (scope = 'agent' AND scope_id = 'x') OR (scope = 'session' AND scope_id = 'y') ORDER BY scope, scope_id, period": "MULTI-INDEX OR",
 	} {
 		var id, parent, unused int
 		var plan string

@@ -26,11 +26,15 @@ func budgets(t *testing.T, open Open) {
 		budget(store.ScopeOrganization, "default", store.PeriodDay), budget(store.ScopeOrganization, "default", store.PeriodMonth), budget(store.ScopeSession, "ses_1", store.PeriodNone),
 	}
 	for _, b := range all {
-		s.must(s.PutBudget(ctx, b))
+		s.must(s.PutBudget(ctx, b, nil))
 	}
 	foreign := budget(store.ScopeOrganization, "other", store.PeriodDay)
 	foreign.Org, foreign.Thresholds = "other", nil
-	s.must(s.PutBudget(ctx, foreign))
+	s.must(s.PutBudget(ctx, foreign, nil))
+	foreign.Org = "third"
+	if err := s.PutBudget(ctx, foreign, nil); fault.ReasonOf(err) != "BAD_BUDGET" {
+		t.Errorf("the budget of another organization was replaced: %v", err)
+	}
 	got, err := s.ListBudgets(ctx, "default", nil, 10)
 	s.must(err)
 	if !reflect.DeepEqual(got, all) {
@@ -42,12 +46,12 @@ func budgets(t *testing.T, open Open) {
 		t.Errorf("the next budget is %+v, want that of the month", got)
 	}
 	all[0].Tokens, all[0].Thresholds = 2000, nil
-	s.must(s.PutBudget(ctx, all[0]))
+	s.must(s.PutBudget(ctx, all[0], nil))
 	if b, err := s.Budget(ctx, all[0].BudgetKey); err != nil || !reflect.DeepEqual(b, all[0]) {
 		t.Errorf("the replaced budget is %+v, %v", b, err)
 	}
-	s.must(s.DeleteBudget(ctx, all[0].BudgetKey))
-	for _, err := range []error{s.DeleteBudget(ctx, all[0].BudgetKey), second(s.Budget(ctx, all[0].BudgetKey))} {
+	s.must(s.DeleteBudget(ctx, all[0].BudgetKey, nil))
+	for _, err := range []error{s.DeleteBudget(ctx, all[0].BudgetKey, nil), second(s.Budget(ctx, all[0].BudgetKey))} {
 		if !errors.Is(err, store.ErrNoBudget) {
 			t.Errorf("a budget that is gone gave %v", err)
 		}
@@ -58,7 +62,7 @@ func budgets(t *testing.T, open Open) {
 	} {
 		b := budget(store.ScopeAgent, "agt_2", store.PeriodDay)
 		change(&b)
-		if err := s.PutBudget(ctx, b); fault.ReasonOf(err) != "BAD_BUDGET" {
+		if err := s.PutBudget(ctx, b, nil); fault.ReasonOf(err) != "BAD_BUDGET" {
 			t.Errorf("a wrong %s gave %v", what, err)
 		}
 	}
@@ -73,7 +77,7 @@ func spends(t *testing.T, open Open) {
 	hold := &messagev1.Usage{InputTokens: 100, OutputTokens: 50, CostNanoUsd: 900}
 	s.must(s.Dispatch(ctx, a.Fence, store.Dispatch{Number: 1, Hold: hold, Model: "m", Now: epoch}))
 	s.must(s.Respond(ctx, a.Fence, store.Response{Number: 1, Item: assistant("hm"), Usage: &messagev1.Usage{InputTokens: 7, OutputTokens: 3, CostNanoUsd: 10}, Now: epoch}))
-	s.must(s.Dispatch(ctx, a.Fence, store.Dispatch{Number: 2, Hold: hold, Model: "m", Now: epoch}))
+	s.must(s.Dispatch(ctx, a.Fence, store.Dispatch{Number: 2, Hold: hold, Model: "m", Member: "ida_1", Now: epoch}))
 	s.must(s.Respond(ctx, a.Fence, store.Response{Number: 2, Item: assistant("hm"), Usage: &messagev1.Usage{InputTokens: 20, UnpricedCalls: 1}, Now: next}))
 	s.must(s.Dispatch(ctx, b.Fence, store.Dispatch{Number: 1, Hold: hold, Model: "m", Now: next}))
 
@@ -92,6 +96,7 @@ func spends(t *testing.T, open Open) {
 		{store.ScopeExecution, b.Execution, time.Time{}, store.Spend{HeldTokens: 150, HeldNanoUSD: 900}},
 		{store.ScopeAgent, "agt_1", next, store.Spend{Tokens: 20, HeldTokens: 150, HeldNanoUSD: 900, Unpriced: 1}},
 		{store.ScopeAgent, "agt_1", next.Add(1), store.Spend{}},
+		{store.ScopeMember, "ida_1", time.Time{}, store.Spend{Tokens: 20, Unpriced: 1}},
 	} {
 		got, err := s.Spend(ctx, store.SpendQuery{Scope: c.scope, ID: c.id, Since: c.since})
 		s.must(err)
@@ -102,9 +107,6 @@ func spends(t *testing.T, open Open) {
 	s.must(s.Settle(ctx, b.Fence, completed())) // nobody saw its answer: the hold is spent
 	if got, err := s.Spend(ctx, store.SpendQuery{Scope: store.ScopeSession, ID: b.Session}); err != nil || got != (store.Spend{Tokens: 150, NanoUSD: 900}) {
 		t.Errorf("after its end the session spent %+v, %v", got, err)
-	}
-	if _, err := s.Spend(ctx, store.SpendQuery{Scope: store.ScopeMember, ID: "ida_1"}); fault.CodeOf(err) != fault.Unimplemented {
-		t.Errorf("a member's spend gave %v", err)
 	}
 	if _, err := s.Spend(ctx, store.SpendQuery{Scope: "planet", ID: "x"}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("an unknown scope gave %v", err)

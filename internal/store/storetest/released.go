@@ -47,7 +47,7 @@ func WriteRelease(t *testing.T, empty store.Store) {
 	s.must(second(s.DeliverSignal(ctx, "default", "k", "c1", "aex_1", epoch)))
 	s.must(s.PutGrant(ctx, store.Grant{GrantKey: store.GrantKey{Identity: releasedGrant, Resource: "mcp_1", Org: "default"}, Sealed: []byte("sealed"), UpdatedAt: epoch}))
 	s.must(s.PutPendingAuthorization(ctx, "state", []byte("verifier"), epoch))
-	s.must(s.PutBudget(ctx, store.Budget{BudgetKey: store.BudgetKey{Scope: store.ScopeOrganization, ID: "default", Period: store.PeriodMonth}, Org: "default", Tokens: 7, Thresholds: []int{80}, UpdatedAt: epoch}))
+	s.must(s.PutBudget(ctx, store.Budget{BudgetKey: store.BudgetKey{Scope: store.ScopeOrganization, ID: "default", Period: store.PeriodMonth}, Org: "default", Tokens: 7, Thresholds: []int{80}, UpdatedAt: epoch}, nil))
 	s.must(second(s.AcquireLease(ctx, "sweep", "a", time.Minute, epoch)))
 	for key, value := range legacy {
 		s.must(s.SetBootState(ctx, key, value))

@@ -202,8 +202,12 @@ type AgentLimits struct {
 	MaxOutputTokens int32 `protobuf:"varint,2,opt,name=max_output_tokens,json=maxOutputTokens,proto3" json:"max_output_tokens,omitempty"`
 	// Seconds from the start of a turn to its end. Default 86400.
 	MaxTurnSeconds int32 `protobuf:"varint,3,opt,name=max_turn_seconds,json=maxTurnSeconds,proto3" json:"max_turn_seconds,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Tokens, input and output together, that the model requests of one turn may use. Default: no bound.
+	MaxTurnTokens int64 `protobuf:"varint,4,opt,name=max_turn_tokens,json=maxTurnTokens,proto3" json:"max_turn_tokens,omitempty"`
+	// US dollars that the model requests of one turn may cost. Default: no bound.
+	MaxTurnUsd    float64 `protobuf:"fixed64,5,opt,name=max_turn_usd,json=maxTurnUsd,proto3" json:"max_turn_usd,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AgentLimits) Reset() {
@@ -253,6 +257,20 @@ func (x *AgentLimits) GetMaxOutputTokens() int32 {
 func (x *AgentLimits) GetMaxTurnSeconds() int32 {
 	if x != nil {
 		return x.MaxTurnSeconds
+	}
+	return 0
+}
+
+func (x *AgentLimits) GetMaxTurnTokens() int64 {
+	if x != nil {
+		return x.MaxTurnTokens
+	}
+	return 0
+}
+
+func (x *AgentLimits) GetMaxTurnUsd() float64 {
+	if x != nil {
+		return x.MaxTurnUsd
 	}
 	return 0
 }
@@ -596,12 +614,15 @@ const file_cadre_agentic_agent_v1_agent_proto_rawDesc = "" +
 	"\x05model\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x05model\x12F\n" +
 	"\x06effort\x18\x04 \x01(\tB.\xbaH+r)R\x00R\x04noneR\aminimalR\x03lowR\x06mediumR\x04highR\x03maxR\x06effort\x12*\n" +
 	"\x05tools\x18\x05 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x10\x80\x01\x18\x01\"\ar\x05\x10\x01\x18\x80\x01R\x05tools\x12;\n" +
-	"\x06limits\x18\x06 \x01(\v2#.cadre.agentic.agent.v1.AgentLimitsR\x06limits\"\xb2\x01\n" +
+	"\x06limits\x18\x06 \x01(\v2#.cadre.agentic.agent.v1.AgentLimitsR\x06limits\"\xa5\x02\n" +
 	"\vAgentLimits\x122\n" +
 	"\x0fmax_model_calls\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\x90N(\x00R\rmaxModelCalls\x127\n" +
 	"\x11max_output_tokens\x18\x02 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(\x00R\x0fmaxOutputTokens\x126\n" +
-	"\x10max_turn_seconds\x18\x03 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\x9a\x9e\x01(\x00R\x0emaxTurnSeconds\"\r\n" +
+	"\x10max_turn_seconds\x18\x03 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\x9a\x9e\x01(\x00R\x0emaxTurnSeconds\x126\n" +
+	"\x0fmax_turn_tokens\x18\x04 \x01(\x03B\x0e\xbaH\v\"\t\x18\x80\xa0\x94\xa5\x8d\x1d(\x00R\rmaxTurnTokens\x129\n" +
+	"\fmax_turn_usd\x18\x05 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x80\x84.A)\x00\x00\x00\x00\x00\x00\x00\x00R\n" +
+	"maxTurnUsd\"\r\n" +
 	"\vAgentStatus\"\x84\x01\n" +
 	"\x12CreateAgentRequest\x12;\n" +
 	"\x05agent\x18\x01 \x01(\v2\x1d.cadre.agentic.agent.v1.AgentB\x06\xbaH\x03\xc8\x01\x01R\x05agent\x121\n" +

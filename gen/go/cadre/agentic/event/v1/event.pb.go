@@ -132,6 +132,11 @@ type Event struct {
 	//	*Event_ArtifactCreated
 	//	*Event_TurnCancelRequested
 	//	*Event_TurnCancelling
+	//	*Event_UsageThreshold
+	//	*Event_UsageExhausted
+	//	*Event_GoalSet
+	//	*Event_GoalCompleted
+	//	*Event_GoalPaused
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -508,6 +513,51 @@ func (x *Event) GetTurnCancelling() *TurnCancelling {
 	return nil
 }
 
+func (x *Event) GetUsageThreshold() *UsageThreshold {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_UsageThreshold); ok {
+			return x.UsageThreshold
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetUsageExhausted() *UsageExhausted {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_UsageExhausted); ok {
+			return x.UsageExhausted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetGoalSet() *GoalSet {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_GoalSet); ok {
+			return x.GoalSet
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetGoalCompleted() *GoalCompleted {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_GoalCompleted); ok {
+			return x.GoalCompleted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetGoalPaused() *GoalPaused {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_GoalPaused); ok {
+			return x.GoalPaused
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -620,6 +670,26 @@ type Event_TurnCancelling struct {
 	TurnCancelling *TurnCancelling `protobuf:"bytes,91,opt,name=turn_cancelling,json=turnCancelling,proto3,oneof"`
 }
 
+type Event_UsageThreshold struct {
+	UsageThreshold *UsageThreshold `protobuf:"bytes,110,opt,name=usage_threshold,json=usageThreshold,proto3,oneof"`
+}
+
+type Event_UsageExhausted struct {
+	UsageExhausted *UsageExhausted `protobuf:"bytes,111,opt,name=usage_exhausted,json=usageExhausted,proto3,oneof"`
+}
+
+type Event_GoalSet struct {
+	GoalSet *GoalSet `protobuf:"bytes,120,opt,name=goal_set,json=goalSet,proto3,oneof"`
+}
+
+type Event_GoalCompleted struct {
+	GoalCompleted *GoalCompleted `protobuf:"bytes,121,opt,name=goal_completed,json=goalCompleted,proto3,oneof"`
+}
+
+type Event_GoalPaused struct {
+	GoalPaused *GoalPaused `protobuf:"bytes,122,opt,name=goal_paused,json=goalPaused,proto3,oneof"`
+}
+
 func (*Event_SessionCreated) isEvent_Payload() {}
 
 func (*Event_SessionStatusChanged) isEvent_Payload() {}
@@ -673,6 +743,16 @@ func (*Event_ArtifactCreated) isEvent_Payload() {}
 func (*Event_TurnCancelRequested) isEvent_Payload() {}
 
 func (*Event_TurnCancelling) isEvent_Payload() {}
+
+func (*Event_UsageThreshold) isEvent_Payload() {}
+
+func (*Event_UsageExhausted) isEvent_Payload() {}
+
+func (*Event_GoalSet) isEvent_Payload() {}
+
+func (*Event_GoalCompleted) isEvent_Payload() {}
+
+func (*Event_GoalPaused) isEvent_Payload() {}
 
 type SessionCreated struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1214,9 +1294,13 @@ type TurnCompleted struct {
 	Usage      *v1.Usage              `protobuf:"bytes,1,opt,name=usage,proto3" json:"usage,omitempty"`
 	ModelCalls int32                  `protobuf:"varint,2,opt,name=model_calls,json=modelCalls,proto3" json:"model_calls,omitempty"`
 	ToolCalls  int32                  `protobuf:"varint,3,opt,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
-	// max_model_calls, max_turn_seconds, empty_final_reply, ... or empty.
-	SegmentLimit  string `protobuf:"bytes,4,opt,name=segment_limit,json=segmentLimit,proto3" json:"segment_limit,omitempty"`
-	DurationMs    int64  `protobuf:"varint,5,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
+	// max_model_calls, max_turn_seconds, budget_exhausted, empty_final_reply, ... or empty.
+	SegmentLimit string `protobuf:"bytes,4,opt,name=segment_limit,json=segmentLimit,proto3" json:"segment_limit,omitempty"`
+	DurationMs   int64  `protobuf:"varint,5,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
+	// Of budget_exhausted: which budget has no room, and what to do.
+	Detail string `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
+	// Of budget_exhausted, when the budget is an allowance.
+	Allowance     *Allowance `protobuf:"bytes,7,opt,name=allowance,proto3" json:"allowance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1284,6 +1368,20 @@ func (x *TurnCompleted) GetDurationMs() int64 {
 		return x.DurationMs
 	}
 	return 0
+}
+
+func (x *TurnCompleted) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *TurnCompleted) GetAllowance() *Allowance {
+	if x != nil {
+		return x.Allowance
+	}
+	return nil
 }
 
 type TurnFailed struct {
@@ -2350,6 +2448,426 @@ func (x *ArtifactCreated) GetName() string {
 	return ""
 }
 
+// Allowance is what an organization or one of its members may use in each period.
+type Allowance struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// allowance_exhausted.
+	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	// organization or member.
+	Scope string `protobuf:"bytes,2,opt,name=scope,proto3" json:"scope,omitempty"`
+	// The organization's slug, or the member's id.
+	SubjectId string `protobuf:"bytes,3,opt,name=subject_id,json=subjectId,proto3" json:"subject_id,omitempty"`
+	// day, week or month.
+	Period string `protobuf:"bytes,4,opt,name=period,proto3" json:"period,omitempty"`
+	// When the next period begins.
+	ResetsAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=resets_at,json=resetsAt,proto3" json:"resets_at,omitempty"`
+	// For people: what is used up, and what to do.
+	Message       string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Allowance) Reset() {
+	*x = Allowance{}
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Allowance) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Allowance) ProtoMessage() {}
+
+func (x *Allowance) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Allowance.ProtoReflect.Descriptor instead.
+func (*Allowance) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Allowance) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *Allowance) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
+func (x *Allowance) GetSubjectId() string {
+	if x != nil {
+		return x.SubjectId
+	}
+	return ""
+}
+
+func (x *Allowance) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *Allowance) GetResetsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ResetsAt
+	}
+	return nil
+}
+
+func (x *Allowance) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// What model requests used came to a threshold of a budget. It is told once in each period, in
+// the session whose request did it.
+type UsageThreshold struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// execution, session, agent, organization or member.
+	Scope string `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
+	// The organization's slug, or an id.
+	SubjectId string `protobuf:"bytes,2,opt,name=subject_id,json=subjectId,proto3" json:"subject_id,omitempty"`
+	// day, week, month, or empty.
+	Period string `protobuf:"bytes,3,opt,name=period,proto3" json:"period,omitempty"`
+	// The threshold: a percentage of the bound.
+	Percent int32 `protobuf:"varint,4,opt,name=percent,proto3" json:"percent,omitempty"`
+	// tokens or nano_usd, whichever came to it.
+	Unit  string `protobuf:"bytes,5,opt,name=unit,proto3" json:"unit,omitempty"`
+	Used  int64  `protobuf:"varint,6,opt,name=used,proto3" json:"used,omitempty"`
+	Bound int64  `protobuf:"varint,7,opt,name=bound,proto3" json:"bound,omitempty"`
+	// When the next period begins; absent when none does.
+	ResetsAt      *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=resets_at,json=resetsAt,proto3" json:"resets_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UsageThreshold) Reset() {
+	*x = UsageThreshold{}
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UsageThreshold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UsageThreshold) ProtoMessage() {}
+
+func (x *UsageThreshold) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UsageThreshold.ProtoReflect.Descriptor instead.
+func (*UsageThreshold) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *UsageThreshold) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
+func (x *UsageThreshold) GetSubjectId() string {
+	if x != nil {
+		return x.SubjectId
+	}
+	return ""
+}
+
+func (x *UsageThreshold) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *UsageThreshold) GetPercent() int32 {
+	if x != nil {
+		return x.Percent
+	}
+	return 0
+}
+
+func (x *UsageThreshold) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *UsageThreshold) GetUsed() int64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *UsageThreshold) GetBound() int64 {
+	if x != nil {
+		return x.Bound
+	}
+	return 0
+}
+
+func (x *UsageThreshold) GetResetsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ResetsAt
+	}
+	return nil
+}
+
+// A turn is cut short since an allowance is used up.
+type UsageExhausted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Allowance     *Allowance             `protobuf:"bytes,1,opt,name=allowance,proto3" json:"allowance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UsageExhausted) Reset() {
+	*x = UsageExhausted{}
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UsageExhausted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UsageExhausted) ProtoMessage() {}
+
+func (x *UsageExhausted) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UsageExhausted.ProtoReflect.Descriptor instead.
+func (*UsageExhausted) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *UsageExhausted) GetAllowance() *Allowance {
+	if x != nil {
+		return x.Allowance
+	}
+	return nil
+}
+
+type GoalSet struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Text    string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	Version int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// Who set it.
+	By            string `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GoalSet) Reset() {
+	*x = GoalSet{}
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GoalSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GoalSet) ProtoMessage() {}
+
+func (x *GoalSet) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GoalSet.ProtoReflect.Descriptor instead.
+func (*GoalSet) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *GoalSet) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *GoalSet) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *GoalSet) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+// The agent says that the goal is met.
+type GoalCompleted struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Version int64                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	// What shows it, in the agent's words.
+	Evidence      string `protobuf:"bytes,2,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GoalCompleted) Reset() {
+	*x = GoalCompleted{}
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GoalCompleted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GoalCompleted) ProtoMessage() {}
+
+func (x *GoalCompleted) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GoalCompleted.ProtoReflect.Descriptor instead.
+func (*GoalCompleted) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *GoalCompleted) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *GoalCompleted) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+type GoalPaused struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Version int64                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	// allowance.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	Rationale     string `protobuf:"bytes,3,opt,name=rationale,proto3" json:"rationale,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GoalPaused) Reset() {
+	*x = GoalPaused{}
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GoalPaused) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GoalPaused) ProtoMessage() {}
+
+func (x *GoalPaused) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GoalPaused.ProtoReflect.Descriptor instead.
+func (*GoalPaused) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *GoalPaused) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *GoalPaused) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *GoalPaused) GetRationale() string {
+	if x != nil {
+		return x.Rationale
+	}
+	return ""
+}
+
 // EphemeralDelta is a piece of text shown before it is durable. The durable
 // delta that covers its byte range replaces it; a newer generation voids it.
 type EphemeralDelta struct {
@@ -2369,7 +2887,7 @@ type EphemeralDelta struct {
 
 func (x *EphemeralDelta) Reset() {
 	*x = EphemeralDelta{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[28]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2381,7 +2899,7 @@ func (x *EphemeralDelta) String() string {
 func (*EphemeralDelta) ProtoMessage() {}
 
 func (x *EphemeralDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[28]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2394,7 +2912,7 @@ func (x *EphemeralDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EphemeralDelta.ProtoReflect.Descriptor instead.
 func (*EphemeralDelta) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{28}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EphemeralDelta) GetSessionId() string {
@@ -2457,7 +2975,7 @@ var File_cadre_agentic_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\"cadre/agentic/event/v1/event.proto\x12\x16cadre.agentic.event.v1\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\x1a&cadre/agentic/message/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x87\x16\n" +
+	"\"cadre/agentic/event/v1/event.proto\x12\x16cadre.agentic.event.v1\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\x1a&cadre/agentic/message/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x82\x19\n" +
 	"\x05Event\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x10\n" +
@@ -2507,7 +3025,13 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\x11agent_model_usage\x18F \x01(\v2'.cadre.agentic.event.v1.AgentModelUsageH\x00R\x0fagentModelUsage\x12T\n" +
 	"\x10artifact_created\x18P \x01(\v2'.cadre.agentic.event.v1.ArtifactCreatedH\x00R\x0fartifactCreated\x12a\n" +
 	"\x15turn_cancel_requested\x18Z \x01(\v2+.cadre.agentic.event.v1.TurnCancelRequestedH\x00R\x13turnCancelRequested\x12Q\n" +
-	"\x0fturn_cancelling\x18[ \x01(\v2&.cadre.agentic.event.v1.TurnCancellingH\x00R\x0eturnCancellingB\t\n" +
+	"\x0fturn_cancelling\x18[ \x01(\v2&.cadre.agentic.event.v1.TurnCancellingH\x00R\x0eturnCancelling\x12Q\n" +
+	"\x0fusage_threshold\x18n \x01(\v2&.cadre.agentic.event.v1.UsageThresholdH\x00R\x0eusageThreshold\x12Q\n" +
+	"\x0fusage_exhausted\x18o \x01(\v2&.cadre.agentic.event.v1.UsageExhaustedH\x00R\x0eusageExhausted\x12<\n" +
+	"\bgoal_set\x18x \x01(\v2\x1f.cadre.agentic.event.v1.GoalSetH\x00R\agoalSet\x12N\n" +
+	"\x0egoal_completed\x18y \x01(\v2%.cadre.agentic.event.v1.GoalCompletedH\x00R\rgoalCompleted\x12E\n" +
+	"\vgoal_paused\x18z \x01(\v2\".cadre.agentic.event.v1.GoalPausedH\x00R\n" +
+	"goalPausedB\t\n" +
 	"\apayload\"_\n" +
 	"\x0eSessionCreated\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12\x14\n" +
@@ -2546,7 +3070,7 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\brecovery\x18\x04 \x01(\x05R\brecovery\x12\x1e\n" +
 	"\n" +
 	"recoveries\x18\x05 \x01(\x05R\n" +
-	"recoveries\"\xcc\x01\n" +
+	"recoveries\"\xa5\x02\n" +
 	"\rTurnCompleted\x125\n" +
 	"\x05usage\x18\x01 \x01(\v2\x1f.cadre.agentic.message.v1.UsageR\x05usage\x12\x1f\n" +
 	"\vmodel_calls\x18\x02 \x01(\x05R\n" +
@@ -2555,7 +3079,9 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"tool_calls\x18\x03 \x01(\x05R\ttoolCalls\x12#\n" +
 	"\rsegment_limit\x18\x04 \x01(\tR\fsegmentLimit\x12\x1f\n" +
 	"\vduration_ms\x18\x05 \x01(\x03R\n" +
-	"durationMs\"\xab\x01\n" +
+	"durationMs\x12\x16\n" +
+	"\x06detail\x18\x06 \x01(\tR\x06detail\x12?\n" +
+	"\tallowance\x18\a \x01(\v2!.cadre.agentic.event.v1.AllowanceR\tallowance\"\xab\x01\n" +
 	"\n" +
 	"TurnFailed\x12E\n" +
 	"\x05error\x18\x01 \x01(\v2/.cadre.agentic.agentexecution.v1.ExecutionErrorR\x05error\x125\n" +
@@ -2636,7 +3162,39 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\x04size\x18\x03 \x01(\x03R\x04size\x12\x1d\n" +
 	"\n" +
 	"media_type\x18\x04 \x01(\tR\tmediaType\x12\x12\n" +
-	"\x04name\x18\x05 \x01(\tR\x04name\"\xef\x01\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\"\xbf\x01\n" +
+	"\tAllowance\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\x14\n" +
+	"\x05scope\x18\x02 \x01(\tR\x05scope\x12\x1d\n" +
+	"\n" +
+	"subject_id\x18\x03 \x01(\tR\tsubjectId\x12\x16\n" +
+	"\x06period\x18\x04 \x01(\tR\x06period\x127\n" +
+	"\tresets_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bresetsAt\x12\x18\n" +
+	"\amessage\x18\x06 \x01(\tR\amessage\"\xee\x01\n" +
+	"\x0eUsageThreshold\x12\x14\n" +
+	"\x05scope\x18\x01 \x01(\tR\x05scope\x12\x1d\n" +
+	"\n" +
+	"subject_id\x18\x02 \x01(\tR\tsubjectId\x12\x16\n" +
+	"\x06period\x18\x03 \x01(\tR\x06period\x12\x18\n" +
+	"\apercent\x18\x04 \x01(\x05R\apercent\x12\x12\n" +
+	"\x04unit\x18\x05 \x01(\tR\x04unit\x12\x12\n" +
+	"\x04used\x18\x06 \x01(\x03R\x04used\x12\x14\n" +
+	"\x05bound\x18\a \x01(\x03R\x05bound\x127\n" +
+	"\tresets_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\bresetsAt\"Q\n" +
+	"\x0eUsageExhausted\x12?\n" +
+	"\tallowance\x18\x01 \x01(\v2!.cadre.agentic.event.v1.AllowanceR\tallowance\"G\n" +
+	"\aGoalSet\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\"E\n" +
+	"\rGoalCompleted\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x03R\aversion\x12\x1a\n" +
+	"\bevidence\x18\x02 \x01(\tR\bevidence\"\\\n" +
+	"\n" +
+	"GoalPaused\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x03R\aversion\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1c\n" +
+	"\trationale\x18\x03 \x01(\tR\trationale\"\xef\x01\n" +
 	"\x0eEphemeralDelta\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12!\n" +
@@ -2669,7 +3227,7 @@ func file_cadre_agentic_event_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_cadre_agentic_event_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cadre_agentic_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_cadre_agentic_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_cadre_agentic_event_v1_event_proto_goTypes = []any{
 	(Association)(0),                // 0: cadre.agentic.event.v1.Association
 	(*Event)(nil),                   // 1: cadre.agentic.event.v1.Event
@@ -2700,15 +3258,21 @@ var file_cadre_agentic_event_v1_event_proto_goTypes = []any{
 	(*AgentModelRequest)(nil),       // 26: cadre.agentic.event.v1.AgentModelRequest
 	(*AgentModelUsage)(nil),         // 27: cadre.agentic.event.v1.AgentModelUsage
 	(*ArtifactCreated)(nil),         // 28: cadre.agentic.event.v1.ArtifactCreated
-	(*EphemeralDelta)(nil),          // 29: cadre.agentic.event.v1.EphemeralDelta
-	(*timestamppb.Timestamp)(nil),   // 30: google.protobuf.Timestamp
-	(*v1.Attachment)(nil),           // 31: cadre.agentic.message.v1.Attachment
-	(*v11.ExecutionError)(nil),      // 32: cadre.agentic.agentexecution.v1.ExecutionError
-	(*v1.Usage)(nil),                // 33: cadre.agentic.message.v1.Usage
+	(*Allowance)(nil),               // 29: cadre.agentic.event.v1.Allowance
+	(*UsageThreshold)(nil),          // 30: cadre.agentic.event.v1.UsageThreshold
+	(*UsageExhausted)(nil),          // 31: cadre.agentic.event.v1.UsageExhausted
+	(*GoalSet)(nil),                 // 32: cadre.agentic.event.v1.GoalSet
+	(*GoalCompleted)(nil),           // 33: cadre.agentic.event.v1.GoalCompleted
+	(*GoalPaused)(nil),              // 34: cadre.agentic.event.v1.GoalPaused
+	(*EphemeralDelta)(nil),          // 35: cadre.agentic.event.v1.EphemeralDelta
+	(*timestamppb.Timestamp)(nil),   // 36: google.protobuf.Timestamp
+	(*v1.Attachment)(nil),           // 37: cadre.agentic.message.v1.Attachment
+	(*v11.ExecutionError)(nil),      // 38: cadre.agentic.agentexecution.v1.ExecutionError
+	(*v1.Usage)(nil),                // 39: cadre.agentic.message.v1.Usage
 }
 var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	0,  // 0: cadre.agentic.event.v1.Event.association:type_name -> cadre.agentic.event.v1.Association
-	30, // 1: cadre.agentic.event.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
+	36, // 1: cadre.agentic.event.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
 	2,  // 2: cadre.agentic.event.v1.Event.session_created:type_name -> cadre.agentic.event.v1.SessionCreated
 	3,  // 3: cadre.agentic.event.v1.Event.session_status_changed:type_name -> cadre.agentic.event.v1.SessionStatusChanged
 	4,  // 4: cadre.agentic.event.v1.Event.input_queued:type_name -> cadre.agentic.event.v1.InputQueued
@@ -2736,20 +3300,29 @@ var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	28, // 26: cadre.agentic.event.v1.Event.artifact_created:type_name -> cadre.agentic.event.v1.ArtifactCreated
 	13, // 27: cadre.agentic.event.v1.Event.turn_cancel_requested:type_name -> cadre.agentic.event.v1.TurnCancelRequested
 	14, // 28: cadre.agentic.event.v1.Event.turn_cancelling:type_name -> cadre.agentic.event.v1.TurnCancelling
-	31, // 29: cadre.agentic.event.v1.InputQueued.attachments:type_name -> cadre.agentic.message.v1.Attachment
-	30, // 30: cadre.agentic.event.v1.TurnWaiting.until:type_name -> google.protobuf.Timestamp
-	32, // 31: cadre.agentic.event.v1.TurnWaiting.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	33, // 32: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
-	32, // 33: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	33, // 34: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
-	33, // 35: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
-	31, // 36: cadre.agentic.event.v1.AgentToolCompleted.attachments:type_name -> cadre.agentic.message.v1.Attachment
-	33, // 37: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
-	38, // [38:38] is the sub-list for method output_type
-	38, // [38:38] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	30, // 29: cadre.agentic.event.v1.Event.usage_threshold:type_name -> cadre.agentic.event.v1.UsageThreshold
+	31, // 30: cadre.agentic.event.v1.Event.usage_exhausted:type_name -> cadre.agentic.event.v1.UsageExhausted
+	32, // 31: cadre.agentic.event.v1.Event.goal_set:type_name -> cadre.agentic.event.v1.GoalSet
+	33, // 32: cadre.agentic.event.v1.Event.goal_completed:type_name -> cadre.agentic.event.v1.GoalCompleted
+	34, // 33: cadre.agentic.event.v1.Event.goal_paused:type_name -> cadre.agentic.event.v1.GoalPaused
+	37, // 34: cadre.agentic.event.v1.InputQueued.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	36, // 35: cadre.agentic.event.v1.TurnWaiting.until:type_name -> google.protobuf.Timestamp
+	38, // 36: cadre.agentic.event.v1.TurnWaiting.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	39, // 37: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
+	29, // 38: cadre.agentic.event.v1.TurnCompleted.allowance:type_name -> cadre.agentic.event.v1.Allowance
+	38, // 39: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	39, // 40: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
+	39, // 41: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
+	37, // 42: cadre.agentic.event.v1.AgentToolCompleted.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	39, // 43: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
+	36, // 44: cadre.agentic.event.v1.Allowance.resets_at:type_name -> google.protobuf.Timestamp
+	36, // 45: cadre.agentic.event.v1.UsageThreshold.resets_at:type_name -> google.protobuf.Timestamp
+	29, // 46: cadre.agentic.event.v1.UsageExhausted.allowance:type_name -> cadre.agentic.event.v1.Allowance
+	47, // [47:47] is the sub-list for method output_type
+	47, // [47:47] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_event_v1_event_proto_init() }
@@ -2785,6 +3358,11 @@ func file_cadre_agentic_event_v1_event_proto_init() {
 		(*Event_ArtifactCreated)(nil),
 		(*Event_TurnCancelRequested)(nil),
 		(*Event_TurnCancelling)(nil),
+		(*Event_UsageThreshold)(nil),
+		(*Event_UsageExhausted)(nil),
+		(*Event_GoalSet)(nil),
+		(*Event_GoalCompleted)(nil),
+		(*Event_GoalPaused)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2792,7 +3370,7 @@ func file_cadre_agentic_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_agentic_event_v1_event_proto_rawDesc), len(file_cadre_agentic_event_v1_event_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   29,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

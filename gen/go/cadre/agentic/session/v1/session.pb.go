@@ -147,6 +147,61 @@ func (SessionPhase) EnumDescriptor() ([]byte, []int) {
 	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{1}
 }
 
+// GoalStatus says how a goal stands.
+type GoalStatus int32
+
+const (
+	GoalStatus_goal_status_unspecified GoalStatus = 0
+	// Each turn is told of it.
+	GoalStatus_active GoalStatus = 1
+	// Turns are not told of it until it is set anew.
+	GoalStatus_paused    GoalStatus = 2
+	GoalStatus_completed GoalStatus = 3
+)
+
+// Enum value maps for GoalStatus.
+var (
+	GoalStatus_name = map[int32]string{
+		0: "goal_status_unspecified",
+		1: "active",
+		2: "paused",
+		3: "completed",
+	}
+	GoalStatus_value = map[string]int32{
+		"goal_status_unspecified": 0,
+		"active":                  1,
+		"paused":                  2,
+		"completed":               3,
+	}
+)
+
+func (x GoalStatus) Enum() *GoalStatus {
+	p := new(GoalStatus)
+	*p = x
+	return p
+}
+
+func (x GoalStatus) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (GoalStatus) Descriptor() protoreflect.EnumDescriptor {
+	return file_cadre_agentic_session_v1_session_proto_enumTypes[2].Descriptor()
+}
+
+func (GoalStatus) Type() protoreflect.EnumType {
+	return &file_cadre_agentic_session_v1_session_proto_enumTypes[2]
+}
+
+func (x GoalStatus) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use GoalStatus.Descriptor instead.
+func (GoalStatus) EnumDescriptor() ([]byte, []int) {
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{2}
+}
+
 // Session is one conversation: a queue of inputs, a model history, an event log.
 type Session struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -231,7 +286,9 @@ type SessionSpec struct {
 	Agent     string     `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
 	Workspace *Workspace `protobuf:"bytes,2,opt,name=workspace,proto3" json:"workspace,omitempty"`
 	// What happens to an input that comes while a turn runs.
-	InputPolicy   InputPolicy `protobuf:"varint,3,opt,name=input_policy,json=inputPolicy,proto3,enum=cadre.agentic.session.v1.InputPolicy" json:"input_policy,omitempty"`
+	InputPolicy InputPolicy `protobuf:"varint,3,opt,name=input_policy,json=inputPolicy,proto3,enum=cadre.agentic.session.v1.InputPolicy" json:"input_policy,omitempty"`
+	// What its model requests may use. The budget of the session, which can be changed later, begins with it.
+	Limits        *SessionLimits `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -287,6 +344,68 @@ func (x *SessionSpec) GetInputPolicy() InputPolicy {
 	return InputPolicy_input_policy_unspecified
 }
 
+func (x *SessionSpec) GetLimits() *SessionLimits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// SessionLimits bound all turns of a session together. Zero is no bound.
+type SessionLimits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tokens, input and output together.
+	MaxTokens int64 `protobuf:"varint,1,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	// US dollars.
+	MaxUsd        float64 `protobuf:"fixed64,2,opt,name=max_usd,json=maxUsd,proto3" json:"max_usd,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionLimits) Reset() {
+	*x = SessionLimits{}
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionLimits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionLimits) ProtoMessage() {}
+
+func (x *SessionLimits) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionLimits.ProtoReflect.Descriptor instead.
+func (*SessionLimits) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SessionLimits) GetMaxTokens() int64 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+func (x *SessionLimits) GetMaxUsd() float64 {
+	if x != nil {
+		return x.MaxUsd
+	}
+	return 0
+}
+
 // Workspace is the folder in which the agent works.
 type Workspace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -300,7 +419,7 @@ type Workspace struct {
 
 func (x *Workspace) Reset() {
 	*x = Workspace{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[2]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -312,7 +431,7 @@ func (x *Workspace) String() string {
 func (*Workspace) ProtoMessage() {}
 
 func (x *Workspace) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[2]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -325,7 +444,7 @@ func (x *Workspace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workspace.ProtoReflect.Descriptor instead.
 func (*Workspace) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{2}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Workspace) GetSource() isWorkspace_Source {
@@ -366,7 +485,7 @@ type LocalWorkspace struct {
 
 func (x *LocalWorkspace) Reset() {
 	*x = LocalWorkspace{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[3]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -378,7 +497,7 @@ func (x *LocalWorkspace) String() string {
 func (*LocalWorkspace) ProtoMessage() {}
 
 func (x *LocalWorkspace) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[3]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -391,7 +510,7 @@ func (x *LocalWorkspace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocalWorkspace.ProtoReflect.Descriptor instead.
 func (*LocalWorkspace) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{3}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *LocalWorkspace) GetPath() string {
@@ -424,7 +543,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[4]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -436,7 +555,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[4]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -449,7 +568,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{4}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SessionStatus) GetPhase() SessionPhase {
@@ -511,7 +630,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[5]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -523,7 +642,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[5]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -536,7 +655,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{5}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateSessionRequest) GetSession() *Session {
@@ -563,7 +682,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[6]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -575,7 +694,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[6]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -588,7 +707,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{6}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -628,14 +747,16 @@ type RunAgentRequest struct {
 	Attachments []string `protobuf:"bytes,11,rep,name=attachments,proto3" json:"attachments,omitempty"`
 	// An absolute path on the server's machine: the traffic with the model's provider
 	// is recorded there, without keys, for `replay:` to play. Absent, nothing is.
-	Record        string `protobuf:"bytes,12,opt,name=record,proto3" json:"record,omitempty"`
+	Record string `protobuf:"bytes,12,opt,name=record,proto3" json:"record,omitempty"`
+	// What the session may use. Absent, only the budgets of its organization and agent bound it.
+	Limits        *SessionLimits `protobuf:"bytes,13,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunAgentRequest) Reset() {
 	*x = RunAgentRequest{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[7]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -647,7 +768,7 @@ func (x *RunAgentRequest) String() string {
 func (*RunAgentRequest) ProtoMessage() {}
 
 func (x *RunAgentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[7]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -660,7 +781,7 @@ func (x *RunAgentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunAgentRequest.ProtoReflect.Descriptor instead.
 func (*RunAgentRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{7}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RunAgentRequest) GetAgent() string {
@@ -747,6 +868,13 @@ func (x *RunAgentRequest) GetRecord() string {
 	return ""
 }
 
+func (x *RunAgentRequest) GetLimits() *SessionLimits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
 type RunAgentResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -757,7 +885,7 @@ type RunAgentResponse struct {
 
 func (x *RunAgentResponse) Reset() {
 	*x = RunAgentResponse{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[8]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +897,7 @@ func (x *RunAgentResponse) String() string {
 func (*RunAgentResponse) ProtoMessage() {}
 
 func (x *RunAgentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[8]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +910,7 @@ func (x *RunAgentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunAgentResponse.ProtoReflect.Descriptor instead.
 func (*RunAgentResponse) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{8}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RunAgentResponse) GetSession() *Session {
@@ -823,7 +951,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[9]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +963,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[9]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +976,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{9}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SendMessageRequest) GetSessionId() string {
@@ -923,7 +1051,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[10]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -935,7 +1063,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[10]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -948,7 +1076,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{10}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SendMessageResponse) GetExecution() *v11.AgentExecution {
@@ -970,7 +1098,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[11]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -982,7 +1110,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[11]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -995,7 +1123,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{11}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CancelRequest) GetId() string {
@@ -1029,7 +1157,7 @@ type CancelResponse struct {
 
 func (x *CancelResponse) Reset() {
 	*x = CancelResponse{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[12]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +1169,7 @@ func (x *CancelResponse) String() string {
 func (*CancelResponse) ProtoMessage() {}
 
 func (x *CancelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[12]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +1182,7 @@ func (x *CancelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
 func (*CancelResponse) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{12}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CancelResponse) GetExecutions() []*v11.AgentExecution {
@@ -1075,7 +1203,7 @@ type RecoverRequest struct {
 
 func (x *RecoverRequest) Reset() {
 	*x = RecoverRequest{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[13]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1087,7 +1215,7 @@ func (x *RecoverRequest) String() string {
 func (*RecoverRequest) ProtoMessage() {}
 
 func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[13]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1100,7 +1228,7 @@ func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverRequest.ProtoReflect.Descriptor instead.
 func (*RecoverRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{13}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RecoverRequest) GetId() string {
@@ -1126,7 +1254,7 @@ type RecoverResponse struct {
 
 func (x *RecoverResponse) Reset() {
 	*x = RecoverResponse{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[14]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1138,7 +1266,7 @@ func (x *RecoverResponse) String() string {
 func (*RecoverResponse) ProtoMessage() {}
 
 func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[14]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1151,7 +1279,7 @@ func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverResponse.ProtoReflect.Descriptor instead.
 func (*RecoverResponse) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{14}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RecoverResponse) GetExecution() *v11.AgentExecution {
@@ -1159,6 +1287,216 @@ func (x *RecoverResponse) GetExecution() *v11.AgentExecution {
 		return x.Execution
 	}
 	return nil
+}
+
+// Goal is what a session works towards. The agent can say that it is met.
+type Goal struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	Text      string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// Raised by each change.
+	Version int64      `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	Status  GoalStatus `protobuf:"varint,4,opt,name=status,proto3,enum=cadre.agentic.session.v1.GoalStatus" json:"status,omitempty"`
+	// Why it is paused: allowance.
+	PausedReason string `protobuf:"bytes,5,opt,name=paused_reason,json=pausedReason,proto3" json:"paused_reason,omitempty"`
+	// What the one who paused it told.
+	Rationale string `protobuf:"bytes,6,opt,name=rationale,proto3" json:"rationale,omitempty"`
+	// What shows that it is met, in the agent's words.
+	Evidence      string                 `protobuf:"bytes,7,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Goal) Reset() {
+	*x = Goal{}
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Goal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Goal) ProtoMessage() {}
+
+func (x *Goal) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Goal.ProtoReflect.Descriptor instead.
+func (*Goal) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Goal) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *Goal) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Goal) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Goal) GetStatus() GoalStatus {
+	if x != nil {
+		return x.Status
+	}
+	return GoalStatus_goal_status_unspecified
+}
+
+func (x *Goal) GetPausedReason() string {
+	if x != nil {
+		return x.PausedReason
+	}
+	return ""
+}
+
+func (x *Goal) GetRationale() string {
+	if x != nil {
+		return x.Rationale
+	}
+	return ""
+}
+
+func (x *Goal) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+func (x *Goal) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
+type SetGoalRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Up to 8 KiB.
+	Text           string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	IdempotencyKey string `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *SetGoalRequest) Reset() {
+	*x = SetGoalRequest{}
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetGoalRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetGoalRequest) ProtoMessage() {}
+
+func (x *SetGoalRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetGoalRequest.ProtoReflect.Descriptor instead.
+func (*SetGoalRequest) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SetGoalRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *SetGoalRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *SetGoalRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+type GetGoalRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	SessionId     string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetGoalRequest) Reset() {
+	*x = GetGoalRequest{}
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetGoalRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetGoalRequest) ProtoMessage() {}
+
+func (x *GetGoalRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetGoalRequest.ProtoReflect.Descriptor instead.
+func (*GetGoalRequest) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetGoalRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
 }
 
 type GetTranscriptRequest struct {
@@ -1170,7 +1508,7 @@ type GetTranscriptRequest struct {
 
 func (x *GetTranscriptRequest) Reset() {
 	*x = GetTranscriptRequest{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[15]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1182,7 +1520,7 @@ func (x *GetTranscriptRequest) String() string {
 func (*GetTranscriptRequest) ProtoMessage() {}
 
 func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[15]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1195,7 +1533,7 @@ func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptRequest.ProtoReflect.Descriptor instead.
 func (*GetTranscriptRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{15}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetTranscriptRequest) GetSessionId() string {
@@ -1218,7 +1556,7 @@ type Transcript struct {
 
 func (x *Transcript) Reset() {
 	*x = Transcript{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[16]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1230,7 +1568,7 @@ func (x *Transcript) String() string {
 func (*Transcript) ProtoMessage() {}
 
 func (x *Transcript) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[16]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1243,7 +1581,7 @@ func (x *Transcript) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transcript.ProtoReflect.Descriptor instead.
 func (*Transcript) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{16}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Transcript) GetSessionId() string {
@@ -1283,7 +1621,7 @@ type TranscriptTurn struct {
 
 func (x *TranscriptTurn) Reset() {
 	*x = TranscriptTurn{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[17]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1295,7 +1633,7 @@ func (x *TranscriptTurn) String() string {
 func (*TranscriptTurn) ProtoMessage() {}
 
 func (x *TranscriptTurn) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[17]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1308,7 +1646,7 @@ func (x *TranscriptTurn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TranscriptTurn.ProtoReflect.Descriptor instead.
 func (*TranscriptTurn) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{17}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TranscriptTurn) GetExecutionId() string {
@@ -1379,7 +1717,7 @@ type TranscriptEntry struct {
 
 func (x *TranscriptEntry) Reset() {
 	*x = TranscriptEntry{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[18]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1729,7 @@ func (x *TranscriptEntry) String() string {
 func (*TranscriptEntry) ProtoMessage() {}
 
 func (x *TranscriptEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[18]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1742,7 @@ func (x *TranscriptEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TranscriptEntry.ProtoReflect.Descriptor instead.
 func (*TranscriptEntry) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{18}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *TranscriptEntry) GetEntry() isTranscriptEntry_Entry {
@@ -1518,7 +1856,7 @@ type TranscriptTool struct {
 
 func (x *TranscriptTool) Reset() {
 	*x = TranscriptTool{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[19]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1530,7 +1868,7 @@ func (x *TranscriptTool) String() string {
 func (*TranscriptTool) ProtoMessage() {}
 
 func (x *TranscriptTool) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[19]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1543,7 +1881,7 @@ func (x *TranscriptTool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TranscriptTool.ProtoReflect.Descriptor instead.
 func (*TranscriptTool) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{19}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *TranscriptTool) GetCallId() string {
@@ -1609,7 +1947,7 @@ type ListEventsRequest struct {
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[20]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1621,7 +1959,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[20]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1634,7 +1972,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{20}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListEventsRequest) GetSessionId() string {
@@ -1676,7 +2014,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[21]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1688,7 +2026,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[21]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1701,7 +2039,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{21}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListEventsResponse) GetEvents() []*v13.Event {
@@ -1736,7 +2074,7 @@ type EventFilter struct {
 
 func (x *EventFilter) Reset() {
 	*x = EventFilter{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[22]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1748,7 +2086,7 @@ func (x *EventFilter) String() string {
 func (*EventFilter) ProtoMessage() {}
 
 func (x *EventFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[22]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1761,7 +2099,7 @@ func (x *EventFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventFilter.ProtoReflect.Descriptor instead.
 func (*EventFilter) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{22}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *EventFilter) GetTypes() []string {
@@ -1804,7 +2142,7 @@ type SubscribeEventsRequest struct {
 
 func (x *SubscribeEventsRequest) Reset() {
 	*x = SubscribeEventsRequest{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[23]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +2154,7 @@ func (x *SubscribeEventsRequest) String() string {
 func (*SubscribeEventsRequest) ProtoMessage() {}
 
 func (x *SubscribeEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[23]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +2167,7 @@ func (x *SubscribeEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeEventsRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeEventsRequest) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{23}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SubscribeEventsRequest) GetSessionId() string {
@@ -1870,7 +2208,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[24]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1882,7 +2220,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[24]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1895,7 +2233,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{24}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Frame) GetId() string {
@@ -1970,7 +2308,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[25]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1982,7 +2320,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[25]
+	mi := &file_cadre_agentic_session_v1_session_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1995,7 +2333,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{25}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{29}
 }
 
 var File_cadre_agentic_session_v1_session_proto protoreflect.FileDescriptor
@@ -2011,12 +2349,17 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\aSessionR\x04kind\x12H\n" +
 	"\bmetadata\x18\x03 \x01(\v2$.cadre.platform.resource.v1.MetadataB\x06\xbaH\x03\xc8\x01\x01R\bmetadata\x12A\n" +
 	"\x04spec\x18\x04 \x01(\v2%.cadre.agentic.session.v1.SessionSpecB\x06\xbaH\x03\xc8\x01\x01R\x04spec\x12?\n" +
-	"\x06status\x18\x05 \x01(\v2'.cadre.agentic.session.v1.SessionStatusR\x06status\"\xc6\x01\n" +
+	"\x06status\x18\x05 \x01(\v2'.cadre.agentic.session.v1.SessionStatusR\x06status\"\x87\x02\n" +
 	"\vSessionSpec\x12 \n" +
 	"\x05agent\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05agent\x12A\n" +
 	"\tworkspace\x18\x02 \x01(\v2#.cadre.agentic.session.v1.WorkspaceR\tworkspace\x12R\n" +
-	"\finput_policy\x18\x03 \x01(\x0e2%.cadre.agentic.session.v1.InputPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\vinputPolicy\"W\n" +
+	"\finput_policy\x18\x03 \x01(\x0e2%.cadre.agentic.session.v1.InputPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\vinputPolicy\x12?\n" +
+	"\x06limits\x18\x04 \x01(\v2'.cadre.agentic.session.v1.SessionLimitsR\x06limits\"p\n" +
+	"\rSessionLimits\x12-\n" +
+	"\n" +
+	"max_tokens\x18\x01 \x01(\x03B\x0e\xbaH\v\"\t\x18\x80\xa0\x94\xa5\x8d\x1d(\x00R\tmaxTokens\x120\n" +
+	"\amax_usd\x18\x02 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x80\x84.A)\x00\x00\x00\x00\x00\x00\x00\x00R\x06maxUsd\"W\n" +
 	"\tWorkspace\x12@\n" +
 	"\x05local\x18\x01 \x01(\v2(.cadre.agentic.session.v1.LocalWorkspaceH\x00R\x05localB\b\n" +
 	"\x06source\"0\n" +
@@ -2038,7 +2381,7 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\"}\n" +
 	"\x14ListSessionsResponse\x12=\n" +
 	"\bsessions\x18\x01 \x03(\v2!.cadre.agentic.session.v1.SessionR\bsessions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x82\x05\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc3\x05\n" +
 	"\x0fRunAgentRequest\x12 \n" +
 	"\x05agent\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05agent\x12\x19\n" +
@@ -2053,7 +2396,8 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\routput_schema\x18\n" +
 	" \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x04R\foutputSchema\x124\n" +
 	"\vattachments\x18\v \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x10\x18\x01\"\x06r\x04\x10\x01\x18@R\vattachments\x12 \n" +
-	"\x06record\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x06record\"\x9e\x01\n" +
+	"\x06record\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x06record\x12?\n" +
+	"\x06limits\x18\r \x01(\v2'.cadre.agentic.session.v1.SessionLimitsR\x06limits\"\x9e\x01\n" +
 	"\x10RunAgentResponse\x12;\n" +
 	"\asession\x18\x01 \x01(\v2!.cadre.agentic.session.v1.SessionR\asession\x12M\n" +
 	"\texecution\x18\x02 \x01(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\texecution\"\xdb\x03\n" +
@@ -2082,7 +2426,27 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x121\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\"`\n" +
 	"\x0fRecoverResponse\x12M\n" +
-	"\texecution\x18\x01 \x01(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\texecution\"@\n" +
+	"\texecution\x18\x01 \x01(\v2/.cadre.agentic.agentexecution.v1.AgentExecutionR\texecution\"\xab\x02\n" +
+	"\x04Goal\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\x12<\n" +
+	"\x06status\x18\x04 \x01(\x0e2$.cadre.agentic.session.v1.GoalStatusR\x06status\x12#\n" +
+	"\rpaused_reason\x18\x05 \x01(\tR\fpausedReason\x12\x1c\n" +
+	"\trationale\x18\x06 \x01(\tR\trationale\x12\x1a\n" +
+	"\bevidence\x18\a \x01(\tR\bevidence\x129\n" +
+	"\n" +
+	"updated_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\"\x8d\x01\n" +
+	"\x0eSetGoalRequest\x12(\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\tsessionId\x12\x1e\n" +
+	"\x04text\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\x80@R\x04text\x121\n" +
+	"\x0fidempotency_key\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\":\n" +
+	"\x0eGetGoalRequest\x12(\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\tsessionId\"@\n" +
 	"\x14GetTranscriptRequest\x12(\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\tsessionId\"\x86\x01\n" +
@@ -2162,7 +2526,15 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"\x06failed\x10\x04\x12\x0e\n" +
 	"\n" +
-	"cancelling\x10\x052\x97\v\n" +
+	"cancelling\x10\x05*P\n" +
+	"\n" +
+	"GoalStatus\x12\x1b\n" +
+	"\x17goal_status_unspecified\x10\x00\x12\n" +
+	"\n" +
+	"\x06active\x10\x01\x12\n" +
+	"\n" +
+	"\x06paused\x10\x02\x12\r\n" +
+	"\tcompleted\x10\x032\x94\r\n" +
 	"\x0eSessionService\x12t\n" +
 	"\x06Create\x12..cadre.agentic.session.v1.CreateSessionRequest\x1a!.cadre.agentic.session.v1.Session\"\x17\x82\xd3\xe4\x93\x02\x11:\x01*\"\f/v1/sessions\x12r\n" +
 	"\x06Delete\x12).cadre.platform.resource.v1.DeleteRequest\x1a!.cadre.agentic.session.v1.Session\"\x1a\x82\xd3\xe4\x93\x02\x14*\x12/v1/sessions/{ref}\x12l\n" +
@@ -2171,7 +2543,9 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\bRunAgent\x12).cadre.agentic.session.v1.RunAgentRequest\x1a*.cadre.agentic.session.v1.RunAgentResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/sessions:run\x12\x99\x01\n" +
 	"\vSendMessage\x12,.cadre.agentic.session.v1.SendMessageRequest\x1a-.cadre.agentic.session.v1.SendMessageResponse\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/sessions/{session_id}/messages\x12\x80\x01\n" +
 	"\x06Cancel\x12'.cadre.agentic.session.v1.CancelRequest\x1a(.cadre.agentic.session.v1.CancelResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/sessions/{id}:cancel\x12\x84\x01\n" +
-	"\aRecover\x12(.cadre.agentic.session.v1.RecoverRequest\x1a).cadre.agentic.session.v1.RecoverResponse\"$\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/v1/sessions/{id}:recover\x12\x93\x01\n" +
+	"\aRecover\x12(.cadre.agentic.session.v1.RecoverRequest\x1a).cadre.agentic.session.v1.RecoverResponse\"$\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/v1/sessions/{id}:recover\x12~\n" +
+	"\aSetGoal\x12(.cadre.agentic.session.v1.SetGoalRequest\x1a\x1e.cadre.agentic.session.v1.Goal\")\x82\xd3\xe4\x93\x02#:\x01*\x1a\x1e/v1/sessions/{session_id}/goal\x12{\n" +
+	"\aGetGoal\x12(.cadre.agentic.session.v1.GetGoalRequest\x1a\x1e.cadre.agentic.session.v1.Goal\"&\x82\xd3\xe4\x93\x02 \x12\x1e/v1/sessions/{session_id}/goal\x12\x93\x01\n" +
 	"\rGetTranscript\x12..cadre.agentic.session.v1.GetTranscriptRequest\x1a$.cadre.agentic.session.v1.Transcript\",\x82\xd3\xe4\x93\x02&\x12$/v1/sessions/{session_id}/transcript\x12\x91\x01\n" +
 	"\n" +
 	"ListEvents\x12+.cadre.agentic.session.v1.ListEventsRequest\x1a,.cadre.agentic.session.v1.ListEventsResponse\"(\x82\xd3\xe4\x93\x02\"\x12 /v1/sessions/{session_id}/events\x12f\n" +
@@ -2189,110 +2563,123 @@ func file_cadre_agentic_session_v1_session_proto_rawDescGZIP() []byte {
 	return file_cadre_agentic_session_v1_session_proto_rawDescData
 }
 
-var file_cadre_agentic_session_v1_session_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_cadre_agentic_session_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_cadre_agentic_session_v1_session_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_cadre_agentic_session_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_cadre_agentic_session_v1_session_proto_goTypes = []any{
 	(InputPolicy)(0),               // 0: cadre.agentic.session.v1.InputPolicy
 	(SessionPhase)(0),              // 1: cadre.agentic.session.v1.SessionPhase
-	(*Session)(nil),                // 2: cadre.agentic.session.v1.Session
-	(*SessionSpec)(nil),            // 3: cadre.agentic.session.v1.SessionSpec
-	(*Workspace)(nil),              // 4: cadre.agentic.session.v1.Workspace
-	(*LocalWorkspace)(nil),         // 5: cadre.agentic.session.v1.LocalWorkspace
-	(*SessionStatus)(nil),          // 6: cadre.agentic.session.v1.SessionStatus
-	(*CreateSessionRequest)(nil),   // 7: cadre.agentic.session.v1.CreateSessionRequest
-	(*ListSessionsResponse)(nil),   // 8: cadre.agentic.session.v1.ListSessionsResponse
-	(*RunAgentRequest)(nil),        // 9: cadre.agentic.session.v1.RunAgentRequest
-	(*RunAgentResponse)(nil),       // 10: cadre.agentic.session.v1.RunAgentResponse
-	(*SendMessageRequest)(nil),     // 11: cadre.agentic.session.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),    // 12: cadre.agentic.session.v1.SendMessageResponse
-	(*CancelRequest)(nil),          // 13: cadre.agentic.session.v1.CancelRequest
-	(*CancelResponse)(nil),         // 14: cadre.agentic.session.v1.CancelResponse
-	(*RecoverRequest)(nil),         // 15: cadre.agentic.session.v1.RecoverRequest
-	(*RecoverResponse)(nil),        // 16: cadre.agentic.session.v1.RecoverResponse
-	(*GetTranscriptRequest)(nil),   // 17: cadre.agentic.session.v1.GetTranscriptRequest
-	(*Transcript)(nil),             // 18: cadre.agentic.session.v1.Transcript
-	(*TranscriptTurn)(nil),         // 19: cadre.agentic.session.v1.TranscriptTurn
-	(*TranscriptEntry)(nil),        // 20: cadre.agentic.session.v1.TranscriptEntry
-	(*TranscriptTool)(nil),         // 21: cadre.agentic.session.v1.TranscriptTool
-	(*ListEventsRequest)(nil),      // 22: cadre.agentic.session.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),     // 23: cadre.agentic.session.v1.ListEventsResponse
-	(*EventFilter)(nil),            // 24: cadre.agentic.session.v1.EventFilter
-	(*SubscribeEventsRequest)(nil), // 25: cadre.agentic.session.v1.SubscribeEventsRequest
-	(*Frame)(nil),                  // 26: cadre.agentic.session.v1.Frame
-	(*Heartbeat)(nil),              // 27: cadre.agentic.session.v1.Heartbeat
-	(*v1.Metadata)(nil),            // 28: cadre.platform.resource.v1.Metadata
-	(v11.ApprovalMode)(0),          // 29: cadre.agentic.agentexecution.v1.ApprovalMode
-	(*v11.AgentExecution)(nil),     // 30: cadre.agentic.agentexecution.v1.AgentExecution
-	(v11.ExecutionPhase)(0),        // 31: cadre.agentic.agentexecution.v1.ExecutionPhase
-	(*v12.Usage)(nil),              // 32: cadre.agentic.message.v1.Usage
-	(*v11.ExecutionError)(nil),     // 33: cadre.agentic.agentexecution.v1.ExecutionError
-	(*timestamppb.Timestamp)(nil),  // 34: google.protobuf.Timestamp
-	(*v13.Event)(nil),              // 35: cadre.agentic.event.v1.Event
-	(*v13.EphemeralDelta)(nil),     // 36: cadre.agentic.event.v1.EphemeralDelta
-	(*v1.DeleteRequest)(nil),       // 37: cadre.platform.resource.v1.DeleteRequest
-	(*v1.GetRequest)(nil),          // 38: cadre.platform.resource.v1.GetRequest
-	(*v1.ListRequest)(nil),         // 39: cadre.platform.resource.v1.ListRequest
+	(GoalStatus)(0),                // 2: cadre.agentic.session.v1.GoalStatus
+	(*Session)(nil),                // 3: cadre.agentic.session.v1.Session
+	(*SessionSpec)(nil),            // 4: cadre.agentic.session.v1.SessionSpec
+	(*SessionLimits)(nil),          // 5: cadre.agentic.session.v1.SessionLimits
+	(*Workspace)(nil),              // 6: cadre.agentic.session.v1.Workspace
+	(*LocalWorkspace)(nil),         // 7: cadre.agentic.session.v1.LocalWorkspace
+	(*SessionStatus)(nil),          // 8: cadre.agentic.session.v1.SessionStatus
+	(*CreateSessionRequest)(nil),   // 9: cadre.agentic.session.v1.CreateSessionRequest
+	(*ListSessionsResponse)(nil),   // 10: cadre.agentic.session.v1.ListSessionsResponse
+	(*RunAgentRequest)(nil),        // 11: cadre.agentic.session.v1.RunAgentRequest
+	(*RunAgentResponse)(nil),       // 12: cadre.agentic.session.v1.RunAgentResponse
+	(*SendMessageRequest)(nil),     // 13: cadre.agentic.session.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),    // 14: cadre.agentic.session.v1.SendMessageResponse
+	(*CancelRequest)(nil),          // 15: cadre.agentic.session.v1.CancelRequest
+	(*CancelResponse)(nil),         // 16: cadre.agentic.session.v1.CancelResponse
+	(*RecoverRequest)(nil),         // 17: cadre.agentic.session.v1.RecoverRequest
+	(*RecoverResponse)(nil),        // 18: cadre.agentic.session.v1.RecoverResponse
+	(*Goal)(nil),                   // 19: cadre.agentic.session.v1.Goal
+	(*SetGoalRequest)(nil),         // 20: cadre.agentic.session.v1.SetGoalRequest
+	(*GetGoalRequest)(nil),         // 21: cadre.agentic.session.v1.GetGoalRequest
+	(*GetTranscriptRequest)(nil),   // 22: cadre.agentic.session.v1.GetTranscriptRequest
+	(*Transcript)(nil),             // 23: cadre.agentic.session.v1.Transcript
+	(*TranscriptTurn)(nil),         // 24: cadre.agentic.session.v1.TranscriptTurn
+	(*TranscriptEntry)(nil),        // 25: cadre.agentic.session.v1.TranscriptEntry
+	(*TranscriptTool)(nil),         // 26: cadre.agentic.session.v1.TranscriptTool
+	(*ListEventsRequest)(nil),      // 27: cadre.agentic.session.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),     // 28: cadre.agentic.session.v1.ListEventsResponse
+	(*EventFilter)(nil),            // 29: cadre.agentic.session.v1.EventFilter
+	(*SubscribeEventsRequest)(nil), // 30: cadre.agentic.session.v1.SubscribeEventsRequest
+	(*Frame)(nil),                  // 31: cadre.agentic.session.v1.Frame
+	(*Heartbeat)(nil),              // 32: cadre.agentic.session.v1.Heartbeat
+	(*v1.Metadata)(nil),            // 33: cadre.platform.resource.v1.Metadata
+	(v11.ApprovalMode)(0),          // 34: cadre.agentic.agentexecution.v1.ApprovalMode
+	(*v11.AgentExecution)(nil),     // 35: cadre.agentic.agentexecution.v1.AgentExecution
+	(*timestamppb.Timestamp)(nil),  // 36: google.protobuf.Timestamp
+	(v11.ExecutionPhase)(0),        // 37: cadre.agentic.agentexecution.v1.ExecutionPhase
+	(*v12.Usage)(nil),              // 38: cadre.agentic.message.v1.Usage
+	(*v11.ExecutionError)(nil),     // 39: cadre.agentic.agentexecution.v1.ExecutionError
+	(*v13.Event)(nil),              // 40: cadre.agentic.event.v1.Event
+	(*v13.EphemeralDelta)(nil),     // 41: cadre.agentic.event.v1.EphemeralDelta
+	(*v1.DeleteRequest)(nil),       // 42: cadre.platform.resource.v1.DeleteRequest
+	(*v1.GetRequest)(nil),          // 43: cadre.platform.resource.v1.GetRequest
+	(*v1.ListRequest)(nil),         // 44: cadre.platform.resource.v1.ListRequest
 }
 var file_cadre_agentic_session_v1_session_proto_depIdxs = []int32{
-	28, // 0: cadre.agentic.session.v1.Session.metadata:type_name -> cadre.platform.resource.v1.Metadata
-	3,  // 1: cadre.agentic.session.v1.Session.spec:type_name -> cadre.agentic.session.v1.SessionSpec
-	6,  // 2: cadre.agentic.session.v1.Session.status:type_name -> cadre.agentic.session.v1.SessionStatus
-	4,  // 3: cadre.agentic.session.v1.SessionSpec.workspace:type_name -> cadre.agentic.session.v1.Workspace
+	33, // 0: cadre.agentic.session.v1.Session.metadata:type_name -> cadre.platform.resource.v1.Metadata
+	4,  // 1: cadre.agentic.session.v1.Session.spec:type_name -> cadre.agentic.session.v1.SessionSpec
+	8,  // 2: cadre.agentic.session.v1.Session.status:type_name -> cadre.agentic.session.v1.SessionStatus
+	6,  // 3: cadre.agentic.session.v1.SessionSpec.workspace:type_name -> cadre.agentic.session.v1.Workspace
 	0,  // 4: cadre.agentic.session.v1.SessionSpec.input_policy:type_name -> cadre.agentic.session.v1.InputPolicy
-	5,  // 5: cadre.agentic.session.v1.Workspace.local:type_name -> cadre.agentic.session.v1.LocalWorkspace
-	1,  // 6: cadre.agentic.session.v1.SessionStatus.phase:type_name -> cadre.agentic.session.v1.SessionPhase
-	2,  // 7: cadre.agentic.session.v1.CreateSessionRequest.session:type_name -> cadre.agentic.session.v1.Session
-	2,  // 8: cadre.agentic.session.v1.ListSessionsResponse.sessions:type_name -> cadre.agentic.session.v1.Session
-	4,  // 9: cadre.agentic.session.v1.RunAgentRequest.workspace:type_name -> cadre.agentic.session.v1.Workspace
-	0,  // 10: cadre.agentic.session.v1.RunAgentRequest.input_policy:type_name -> cadre.agentic.session.v1.InputPolicy
-	29, // 11: cadre.agentic.session.v1.RunAgentRequest.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
-	2,  // 12: cadre.agentic.session.v1.RunAgentResponse.session:type_name -> cadre.agentic.session.v1.Session
-	30, // 13: cadre.agentic.session.v1.RunAgentResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	29, // 14: cadre.agentic.session.v1.SendMessageRequest.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
-	30, // 15: cadre.agentic.session.v1.SendMessageResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	30, // 16: cadre.agentic.session.v1.CancelResponse.executions:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	30, // 17: cadre.agentic.session.v1.RecoverResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	19, // 18: cadre.agentic.session.v1.Transcript.turns:type_name -> cadre.agentic.session.v1.TranscriptTurn
-	31, // 19: cadre.agentic.session.v1.TranscriptTurn.phase:type_name -> cadre.agentic.agentexecution.v1.ExecutionPhase
-	20, // 20: cadre.agentic.session.v1.TranscriptTurn.entries:type_name -> cadre.agentic.session.v1.TranscriptEntry
-	32, // 21: cadre.agentic.session.v1.TranscriptTurn.usage:type_name -> cadre.agentic.message.v1.Usage
-	33, // 22: cadre.agentic.session.v1.TranscriptTurn.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	34, // 23: cadre.agentic.session.v1.TranscriptTurn.started_at:type_name -> google.protobuf.Timestamp
-	34, // 24: cadre.agentic.session.v1.TranscriptTurn.ended_at:type_name -> google.protobuf.Timestamp
-	21, // 25: cadre.agentic.session.v1.TranscriptEntry.tool:type_name -> cadre.agentic.session.v1.TranscriptTool
-	24, // 26: cadre.agentic.session.v1.ListEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
-	35, // 27: cadre.agentic.session.v1.ListEventsResponse.events:type_name -> cadre.agentic.event.v1.Event
-	24, // 28: cadre.agentic.session.v1.SubscribeEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
-	35, // 29: cadre.agentic.session.v1.Frame.event:type_name -> cadre.agentic.event.v1.Event
-	36, // 30: cadre.agentic.session.v1.Frame.ephemeral:type_name -> cadre.agentic.event.v1.EphemeralDelta
-	27, // 31: cadre.agentic.session.v1.Frame.heartbeat:type_name -> cadre.agentic.session.v1.Heartbeat
-	7,  // 32: cadre.agentic.session.v1.SessionService.Create:input_type -> cadre.agentic.session.v1.CreateSessionRequest
-	37, // 33: cadre.agentic.session.v1.SessionService.Delete:input_type -> cadre.platform.resource.v1.DeleteRequest
-	38, // 34: cadre.agentic.session.v1.SessionService.Get:input_type -> cadre.platform.resource.v1.GetRequest
-	39, // 35: cadre.agentic.session.v1.SessionService.List:input_type -> cadre.platform.resource.v1.ListRequest
-	9,  // 36: cadre.agentic.session.v1.SessionService.RunAgent:input_type -> cadre.agentic.session.v1.RunAgentRequest
-	11, // 37: cadre.agentic.session.v1.SessionService.SendMessage:input_type -> cadre.agentic.session.v1.SendMessageRequest
-	13, // 38: cadre.agentic.session.v1.SessionService.Cancel:input_type -> cadre.agentic.session.v1.CancelRequest
-	15, // 39: cadre.agentic.session.v1.SessionService.Recover:input_type -> cadre.agentic.session.v1.RecoverRequest
-	17, // 40: cadre.agentic.session.v1.SessionService.GetTranscript:input_type -> cadre.agentic.session.v1.GetTranscriptRequest
-	22, // 41: cadre.agentic.session.v1.SessionService.ListEvents:input_type -> cadre.agentic.session.v1.ListEventsRequest
-	25, // 42: cadre.agentic.session.v1.SessionService.SubscribeEvents:input_type -> cadre.agentic.session.v1.SubscribeEventsRequest
-	2,  // 43: cadre.agentic.session.v1.SessionService.Create:output_type -> cadre.agentic.session.v1.Session
-	2,  // 44: cadre.agentic.session.v1.SessionService.Delete:output_type -> cadre.agentic.session.v1.Session
-	2,  // 45: cadre.agentic.session.v1.SessionService.Get:output_type -> cadre.agentic.session.v1.Session
-	8,  // 46: cadre.agentic.session.v1.SessionService.List:output_type -> cadre.agentic.session.v1.ListSessionsResponse
-	10, // 47: cadre.agentic.session.v1.SessionService.RunAgent:output_type -> cadre.agentic.session.v1.RunAgentResponse
-	12, // 48: cadre.agentic.session.v1.SessionService.SendMessage:output_type -> cadre.agentic.session.v1.SendMessageResponse
-	14, // 49: cadre.agentic.session.v1.SessionService.Cancel:output_type -> cadre.agentic.session.v1.CancelResponse
-	16, // 50: cadre.agentic.session.v1.SessionService.Recover:output_type -> cadre.agentic.session.v1.RecoverResponse
-	18, // 51: cadre.agentic.session.v1.SessionService.GetTranscript:output_type -> cadre.agentic.session.v1.Transcript
-	23, // 52: cadre.agentic.session.v1.SessionService.ListEvents:output_type -> cadre.agentic.session.v1.ListEventsResponse
-	26, // 53: cadre.agentic.session.v1.SessionService.SubscribeEvents:output_type -> cadre.agentic.session.v1.Frame
-	43, // [43:54] is the sub-list for method output_type
-	32, // [32:43] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	5,  // 5: cadre.agentic.session.v1.SessionSpec.limits:type_name -> cadre.agentic.session.v1.SessionLimits
+	7,  // 6: cadre.agentic.session.v1.Workspace.local:type_name -> cadre.agentic.session.v1.LocalWorkspace
+	1,  // 7: cadre.agentic.session.v1.SessionStatus.phase:type_name -> cadre.agentic.session.v1.SessionPhase
+	3,  // 8: cadre.agentic.session.v1.CreateSessionRequest.session:type_name -> cadre.agentic.session.v1.Session
+	3,  // 9: cadre.agentic.session.v1.ListSessionsResponse.sessions:type_name -> cadre.agentic.session.v1.Session
+	6,  // 10: cadre.agentic.session.v1.RunAgentRequest.workspace:type_name -> cadre.agentic.session.v1.Workspace
+	0,  // 11: cadre.agentic.session.v1.RunAgentRequest.input_policy:type_name -> cadre.agentic.session.v1.InputPolicy
+	34, // 12: cadre.agentic.session.v1.RunAgentRequest.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
+	5,  // 13: cadre.agentic.session.v1.RunAgentRequest.limits:type_name -> cadre.agentic.session.v1.SessionLimits
+	3,  // 14: cadre.agentic.session.v1.RunAgentResponse.session:type_name -> cadre.agentic.session.v1.Session
+	35, // 15: cadre.agentic.session.v1.RunAgentResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	34, // 16: cadre.agentic.session.v1.SendMessageRequest.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
+	35, // 17: cadre.agentic.session.v1.SendMessageResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	35, // 18: cadre.agentic.session.v1.CancelResponse.executions:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	35, // 19: cadre.agentic.session.v1.RecoverResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	2,  // 20: cadre.agentic.session.v1.Goal.status:type_name -> cadre.agentic.session.v1.GoalStatus
+	36, // 21: cadre.agentic.session.v1.Goal.updated_at:type_name -> google.protobuf.Timestamp
+	24, // 22: cadre.agentic.session.v1.Transcript.turns:type_name -> cadre.agentic.session.v1.TranscriptTurn
+	37, // 23: cadre.agentic.session.v1.TranscriptTurn.phase:type_name -> cadre.agentic.agentexecution.v1.ExecutionPhase
+	25, // 24: cadre.agentic.session.v1.TranscriptTurn.entries:type_name -> cadre.agentic.session.v1.TranscriptEntry
+	38, // 25: cadre.agentic.session.v1.TranscriptTurn.usage:type_name -> cadre.agentic.message.v1.Usage
+	39, // 26: cadre.agentic.session.v1.TranscriptTurn.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	36, // 27: cadre.agentic.session.v1.TranscriptTurn.started_at:type_name -> google.protobuf.Timestamp
+	36, // 28: cadre.agentic.session.v1.TranscriptTurn.ended_at:type_name -> google.protobuf.Timestamp
+	26, // 29: cadre.agentic.session.v1.TranscriptEntry.tool:type_name -> cadre.agentic.session.v1.TranscriptTool
+	29, // 30: cadre.agentic.session.v1.ListEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
+	40, // 31: cadre.agentic.session.v1.ListEventsResponse.events:type_name -> cadre.agentic.event.v1.Event
+	29, // 32: cadre.agentic.session.v1.SubscribeEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
+	40, // 33: cadre.agentic.session.v1.Frame.event:type_name -> cadre.agentic.event.v1.Event
+	41, // 34: cadre.agentic.session.v1.Frame.ephemeral:type_name -> cadre.agentic.event.v1.EphemeralDelta
+	32, // 35: cadre.agentic.session.v1.Frame.heartbeat:type_name -> cadre.agentic.session.v1.Heartbeat
+	9,  // 36: cadre.agentic.session.v1.SessionService.Create:input_type -> cadre.agentic.session.v1.CreateSessionRequest
+	42, // 37: cadre.agentic.session.v1.SessionService.Delete:input_type -> cadre.platform.resource.v1.DeleteRequest
+	43, // 38: cadre.agentic.session.v1.SessionService.Get:input_type -> cadre.platform.resource.v1.GetRequest
+	44, // 39: cadre.agentic.session.v1.SessionService.List:input_type -> cadre.platform.resource.v1.ListRequest
+	11, // 40: cadre.agentic.session.v1.SessionService.RunAgent:input_type -> cadre.agentic.session.v1.RunAgentRequest
+	13, // 41: cadre.agentic.session.v1.SessionService.SendMessage:input_type -> cadre.agentic.session.v1.SendMessageRequest
+	15, // 42: cadre.agentic.session.v1.SessionService.Cancel:input_type -> cadre.agentic.session.v1.CancelRequest
+	17, // 43: cadre.agentic.session.v1.SessionService.Recover:input_type -> cadre.agentic.session.v1.RecoverRequest
+	20, // 44: cadre.agentic.session.v1.SessionService.SetGoal:input_type -> cadre.agentic.session.v1.SetGoalRequest
+	21, // 45: cadre.agentic.session.v1.SessionService.GetGoal:input_type -> cadre.agentic.session.v1.GetGoalRequest
+	22, // 46: cadre.agentic.session.v1.SessionService.GetTranscript:input_type -> cadre.agentic.session.v1.GetTranscriptRequest
+	27, // 47: cadre.agentic.session.v1.SessionService.ListEvents:input_type -> cadre.agentic.session.v1.ListEventsRequest
+	30, // 48: cadre.agentic.session.v1.SessionService.SubscribeEvents:input_type -> cadre.agentic.session.v1.SubscribeEventsRequest
+	3,  // 49: cadre.agentic.session.v1.SessionService.Create:output_type -> cadre.agentic.session.v1.Session
+	3,  // 50: cadre.agentic.session.v1.SessionService.Delete:output_type -> cadre.agentic.session.v1.Session
+	3,  // 51: cadre.agentic.session.v1.SessionService.Get:output_type -> cadre.agentic.session.v1.Session
+	10, // 52: cadre.agentic.session.v1.SessionService.List:output_type -> cadre.agentic.session.v1.ListSessionsResponse
+	12, // 53: cadre.agentic.session.v1.SessionService.RunAgent:output_type -> cadre.agentic.session.v1.RunAgentResponse
+	14, // 54: cadre.agentic.session.v1.SessionService.SendMessage:output_type -> cadre.agentic.session.v1.SendMessageResponse
+	16, // 55: cadre.agentic.session.v1.SessionService.Cancel:output_type -> cadre.agentic.session.v1.CancelResponse
+	18, // 56: cadre.agentic.session.v1.SessionService.Recover:output_type -> cadre.agentic.session.v1.RecoverResponse
+	19, // 57: cadre.agentic.session.v1.SessionService.SetGoal:output_type -> cadre.agentic.session.v1.Goal
+	19, // 58: cadre.agentic.session.v1.SessionService.GetGoal:output_type -> cadre.agentic.session.v1.Goal
+	23, // 59: cadre.agentic.session.v1.SessionService.GetTranscript:output_type -> cadre.agentic.session.v1.Transcript
+	28, // 60: cadre.agentic.session.v1.SessionService.ListEvents:output_type -> cadre.agentic.session.v1.ListEventsResponse
+	31, // 61: cadre.agentic.session.v1.SessionService.SubscribeEvents:output_type -> cadre.agentic.session.v1.Frame
+	49, // [49:62] is the sub-list for method output_type
+	36, // [36:49] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_session_v1_session_proto_init() }
@@ -2300,18 +2687,18 @@ func file_cadre_agentic_session_v1_session_proto_init() {
 	if File_cadre_agentic_session_v1_session_proto != nil {
 		return
 	}
-	file_cadre_agentic_session_v1_session_proto_msgTypes[2].OneofWrappers = []any{
+	file_cadre_agentic_session_v1_session_proto_msgTypes[3].OneofWrappers = []any{
 		(*Workspace_Local)(nil),
 	}
-	file_cadre_agentic_session_v1_session_proto_msgTypes[18].OneofWrappers = []any{
+	file_cadre_agentic_session_v1_session_proto_msgTypes[22].OneofWrappers = []any{
 		(*TranscriptEntry_User)(nil),
 		(*TranscriptEntry_Assistant)(nil),
 		(*TranscriptEntry_Tool)(nil),
 		(*TranscriptEntry_Developer)(nil),
 		(*TranscriptEntry_Reasoning)(nil),
 	}
-	file_cadre_agentic_session_v1_session_proto_msgTypes[22].OneofWrappers = []any{}
-	file_cadre_agentic_session_v1_session_proto_msgTypes[24].OneofWrappers = []any{
+	file_cadre_agentic_session_v1_session_proto_msgTypes[26].OneofWrappers = []any{}
+	file_cadre_agentic_session_v1_session_proto_msgTypes[28].OneofWrappers = []any{
 		(*Frame_Event)(nil),
 		(*Frame_Ephemeral)(nil),
 		(*Frame_Heartbeat)(nil),
@@ -2321,8 +2708,8 @@ func file_cadre_agentic_session_v1_session_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_agentic_session_v1_session_proto_rawDesc), len(file_cadre_agentic_session_v1_session_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   26,
+			NumEnums:      3,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

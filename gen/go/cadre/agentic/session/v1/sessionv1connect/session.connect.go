@@ -52,6 +52,10 @@ const (
 	SessionServiceCancelProcedure = "/cadre.agentic.session.v1.SessionService/Cancel"
 	// SessionServiceRecoverProcedure is the fully-qualified name of the SessionService's Recover RPC.
 	SessionServiceRecoverProcedure = "/cadre.agentic.session.v1.SessionService/Recover"
+	// SessionServiceSetGoalProcedure is the fully-qualified name of the SessionService's SetGoal RPC.
+	SessionServiceSetGoalProcedure = "/cadre.agentic.session.v1.SessionService/SetGoal"
+	// SessionServiceGetGoalProcedure is the fully-qualified name of the SessionService's GetGoal RPC.
+	SessionServiceGetGoalProcedure = "/cadre.agentic.session.v1.SessionService/GetGoal"
 	// SessionServiceGetTranscriptProcedure is the fully-qualified name of the SessionService's
 	// GetTranscript RPC.
 	SessionServiceGetTranscriptProcedure = "/cadre.agentic.session.v1.SessionService/GetTranscript"
@@ -79,6 +83,10 @@ type SessionServiceClient interface {
 	// that failed. The unknown call is not made again: the model is told that its
 	// outcome is unknown.
 	Recover(context.Context, *connect.Request[v1.RecoverRequest]) (*connect.Response[v1.RecoverResponse], error)
+	// Gives a session a goal, or another one, and makes it active. Turns that begin afterwards are told of it.
+	SetGoal(context.Context, *connect.Request[v1.SetGoalRequest]) (*connect.Response[v1.Goal], error)
+	// The session's goal. NOT_FOUND when it was never given one.
+	GetGoal(context.Context, *connect.Request[v1.GetGoalRequest]) (*connect.Response[v1.Goal], error)
 	// Folds the whole event log of a session into messages.
 	GetTranscript(context.Context, *connect.Request[v1.GetTranscriptRequest]) (*connect.Response[v1.Transcript], error)
 	// Reads a page of the durable events of a session.
@@ -146,6 +154,18 @@ func NewSessionServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(sessionServiceMethods.ByName("Recover")),
 			connect.WithClientOptions(opts...),
 		),
+		setGoal: connect.NewClient[v1.SetGoalRequest, v1.Goal](
+			httpClient,
+			baseURL+SessionServiceSetGoalProcedure,
+			connect.WithSchema(sessionServiceMethods.ByName("SetGoal")),
+			connect.WithClientOptions(opts...),
+		),
+		getGoal: connect.NewClient[v1.GetGoalRequest, v1.Goal](
+			httpClient,
+			baseURL+SessionServiceGetGoalProcedure,
+			connect.WithSchema(sessionServiceMethods.ByName("GetGoal")),
+			connect.WithClientOptions(opts...),
+		),
 		getTranscript: connect.NewClient[v1.GetTranscriptRequest, v1.Transcript](
 			httpClient,
 			baseURL+SessionServiceGetTranscriptProcedure,
@@ -177,6 +197,8 @@ type sessionServiceClient struct {
 	sendMessage     *connect.Client[v1.SendMessageRequest, v1.SendMessageResponse]
 	cancel          *connect.Client[v1.CancelRequest, v1.CancelResponse]
 	recover         *connect.Client[v1.RecoverRequest, v1.RecoverResponse]
+	setGoal         *connect.Client[v1.SetGoalRequest, v1.Goal]
+	getGoal         *connect.Client[v1.GetGoalRequest, v1.Goal]
 	getTranscript   *connect.Client[v1.GetTranscriptRequest, v1.Transcript]
 	listEvents      *connect.Client[v1.ListEventsRequest, v1.ListEventsResponse]
 	subscribeEvents *connect.Client[v1.SubscribeEventsRequest, v1.Frame]
@@ -222,6 +244,16 @@ func (c *sessionServiceClient) Recover(ctx context.Context, req *connect.Request
 	return c.recover.CallUnary(ctx, req)
 }
 
+// SetGoal calls cadre.agentic.session.v1.SessionService.SetGoal.
+func (c *sessionServiceClient) SetGoal(ctx context.Context, req *connect.Request[v1.SetGoalRequest]) (*connect.Response[v1.Goal], error) {
+	return c.setGoal.CallUnary(ctx, req)
+}
+
+// GetGoal calls cadre.agentic.session.v1.SessionService.GetGoal.
+func (c *sessionServiceClient) GetGoal(ctx context.Context, req *connect.Request[v1.GetGoalRequest]) (*connect.Response[v1.Goal], error) {
+	return c.getGoal.CallUnary(ctx, req)
+}
+
 // GetTranscript calls cadre.agentic.session.v1.SessionService.GetTranscript.
 func (c *sessionServiceClient) GetTranscript(ctx context.Context, req *connect.Request[v1.GetTranscriptRequest]) (*connect.Response[v1.Transcript], error) {
 	return c.getTranscript.CallUnary(ctx, req)
@@ -254,6 +286,10 @@ type SessionServiceHandler interface {
 	// that failed. The unknown call is not made again: the model is told that its
 	// outcome is unknown.
 	Recover(context.Context, *connect.Request[v1.RecoverRequest]) (*connect.Response[v1.RecoverResponse], error)
+	// Gives a session a goal, or another one, and makes it active. Turns that begin afterwards are told of it.
+	SetGoal(context.Context, *connect.Request[v1.SetGoalRequest]) (*connect.Response[v1.Goal], error)
+	// The session's goal. NOT_FOUND when it was never given one.
+	GetGoal(context.Context, *connect.Request[v1.GetGoalRequest]) (*connect.Response[v1.Goal], error)
 	// Folds the whole event log of a session into messages.
 	GetTranscript(context.Context, *connect.Request[v1.GetTranscriptRequest]) (*connect.Response[v1.Transcript], error)
 	// Reads a page of the durable events of a session.
@@ -317,6 +353,18 @@ func NewSessionServiceHandler(svc SessionServiceHandler, opts ...connect.Handler
 		connect.WithSchema(sessionServiceMethods.ByName("Recover")),
 		connect.WithHandlerOptions(opts...),
 	)
+	sessionServiceSetGoalHandler := connect.NewUnaryHandler(
+		SessionServiceSetGoalProcedure,
+		svc.SetGoal,
+		connect.WithSchema(sessionServiceMethods.ByName("SetGoal")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sessionServiceGetGoalHandler := connect.NewUnaryHandler(
+		SessionServiceGetGoalProcedure,
+		svc.GetGoal,
+		connect.WithSchema(sessionServiceMethods.ByName("GetGoal")),
+		connect.WithHandlerOptions(opts...),
+	)
 	sessionServiceGetTranscriptHandler := connect.NewUnaryHandler(
 		SessionServiceGetTranscriptProcedure,
 		svc.GetTranscript,
@@ -353,6 +401,10 @@ func NewSessionServiceHandler(svc SessionServiceHandler, opts ...connect.Handler
 			sessionServiceCancelHandler.ServeHTTP(w, r)
 		case SessionServiceRecoverProcedure:
 			sessionServiceRecoverHandler.ServeHTTP(w, r)
+		case SessionServiceSetGoalProcedure:
+			sessionServiceSetGoalHandler.ServeHTTP(w, r)
+		case SessionServiceGetGoalProcedure:
+			sessionServiceGetGoalHandler.ServeHTTP(w, r)
 		case SessionServiceGetTranscriptProcedure:
 			sessionServiceGetTranscriptHandler.ServeHTTP(w, r)
 		case SessionServiceListEventsProcedure:
@@ -398,6 +450,14 @@ func (UnimplementedSessionServiceHandler) Cancel(context.Context, *connect.Reque
 
 func (UnimplementedSessionServiceHandler) Recover(context.Context, *connect.Request[v1.RecoverRequest]) (*connect.Response[v1.RecoverResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("cadre.agentic.session.v1.SessionService.Recover is not implemented"))
+}
+
+func (UnimplementedSessionServiceHandler) SetGoal(context.Context, *connect.Request[v1.SetGoalRequest]) (*connect.Response[v1.Goal], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("cadre.agentic.session.v1.SessionService.SetGoal is not implemented"))
+}
+
+func (UnimplementedSessionServiceHandler) GetGoal(context.Context, *connect.Request[v1.GetGoalRequest]) (*connect.Response[v1.Goal], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("cadre.agentic.session.v1.SessionService.GetGoal is not implemented"))
 }
 
 func (UnimplementedSessionServiceHandler) GetTranscript(context.Context, *connect.Request[v1.GetTranscriptRequest]) (*connect.Response[v1.Transcript], error) {
