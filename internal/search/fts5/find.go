@@ -126,22 +126,12 @@ func anyOf(quoted []string) string {
 // scopeOf is what criteria are narrowed to, in words; "" when nothing is left out.
 func scopeOf(c search.Criteria) string {
 	var parts []string
-	if c.Org != "" {
-		org := []string{quote(relational.OrgWord(c.Org))}
-		if c.CrossOrgPublic && !c.ExcludePublic {
-			org = append(org, quote(relational.PublicWord(true)))
+	for _, words := range relational.Scopes(c) {
+		quoted := make([]string, len(words))
+		for i, w := range words {
+			quoted[i] = quote(w)
 		}
-		parts = append(parts, anyOf(org))
-	}
-	if c.ExcludePublic {
-		parts = append(parts, quote(relational.PublicWord(false)))
-	}
-	var kinds []string
-	for _, k := range c.Kinds {
-		kinds = append(kinds, quote(relational.KindWord(k)))
-	}
-	if len(kinds) > 0 {
-		parts = append(parts, anyOf(kinds))
+		parts = append(parts, anyOf(quoted))
 	}
 	return strings.Join(parts, " AND ")
 }

@@ -167,6 +167,29 @@ func Narrow(c search.Criteria, table string) (where string, args []any) {
 	return b.String(), args
 }
 
+// Scopes are the words that criteria are narrowed to: of each list a document has one.
+func Scopes(c search.Criteria) [][]string {
+	var all [][]string
+	if c.Org != "" {
+		org := []string{OrgWord(c.Org)}
+		if c.CrossOrgPublic && !c.ExcludePublic {
+			org = append(org, PublicWord(true))
+		}
+		all = append(all, org)
+	}
+	if c.ExcludePublic {
+		all = append(all, []string{PublicWord(false)})
+	}
+	var kinds []string
+	for _, k := range c.Kinds {
+		kinds = append(kinds, KindWord(k))
+	}
+	if len(kinds) > 0 {
+		all = append(all, kinds)
+	}
+	return all
+}
+
 // Fits tells whether a document is what criteria are narrowed to.
 func Fits(c search.Criteria, f Found) bool {
 	inOrg := c.Org == "" || f.Org == c.Org || c.CrossOrgPublic && f.public
