@@ -53,8 +53,9 @@ type world struct {
 	open       func(folder string) (workspace.Workspace, error)
 	end        func(ctx context.Context, session, execution string) error
 	opt        turn.Options
-	definition string // fingerprint of what is behind the model's name
-	setUp      error  // opening the model fails with it
+	definition string       // fingerprint of what is behind the model's name
+	added      func() error // called when an item was added; its error is the answer
+	setUp      error        // opening the model fails with it
 
 	mu        sync.Mutex
 	steps     []string // what happened, in order

@@ -10,28 +10,38 @@ import (
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/turn/failure"
+	"github.com/cadre-dev/cadre/internal/turn/handoff"
 )
-
-// handOff is what the model is told once when it ends without a word after tools ran.
-const handOff = "Your last reply was empty. The person sees only your replies, not your tool calls. Say in a few sentences what you did and what came of it."
 
 // finish looks at the final answer: a blank one after tools or a completed goal is asked for again,
 // once per execution; one that stays blank is told as a limit.
 func (t *turn) finish(ctx context.Context) (step, error) {
 	last := t.history[len(t.history)-1]
-	limit := finishLimit(last)
-	if limit == "" && strings.TrimSpace(replyText(last)) == "" {
+	reply, limit := replyText(last), finishLimit(last)
+	ending := handoff.Ending{Reply: &reply, Tools: t.tooled, GoalCompleted: t.reached, Interrupted: limit != ""}
+	switch {
+	case ending.Needed() && !t.handedOff():
+		return t.handOff(ctx)
+	case limit == "" && ending.Blank():
 		limit = "empty_final_reply"
-	}
-	if limit == "" {
-		if again, err := t.checkOutput(ctx, replyText(last)); again != nil || err != nil {
+	case limit == "":
+		if again, err := t.checkOutput(ctx, reply); again != nil || err != nil {
 			return again, err
 		}
 	}
-	if limit != "empty_final_reply" || !(t.tooled || t.reached) || t.claim.HandedOff {
-		return nil, t.settleCompleted(ctx, limit)
-	}
-	item := &messagev1.Item{Item: &messagev1.Item_Developer{Developer: &messagev1.DeveloperMessage{Text: handOff}}}
+	return nil, t.settleCompleted(ctx, limit)
+}
+
+// handedOff tells whether this execution was asked for its reply before. The ledger knows
+// it also when the item is no longer in the history that the model is shown.
+func (t *turn) handedOff() bool {
+	return t.claim.HandedOff || handoff.Asked(t.history, t.claim.Execution)
+}
+
+// handOff asks the model for the reply that is owed. The item is durable before the model
+// is asked, so that no later attempt asks again.
+func (t *turn) handOff(ctx context.Context) (step, error) {
+	item := handoff.Item(t.claim.Execution)
 	if err := t.fx.Ledger().AddItem(ctx, t.claim.Fence, item, true); err != nil {
 		return nil, err
 	}
