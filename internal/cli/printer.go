@@ -159,6 +159,10 @@ func (p *printer) waiting(v *eventv1.TurnWaiting) {
 	if p.w.quiet {
 		return
 	}
+	if v.GetRecoveries() == 0 {
+		p.line("… waiting for %s%s: %s (%s)", v.GetWaitingFor(), until, v.GetError().GetMessage(), v.GetError().GetCode())
+		return
+	}
 	p.line("… waiting for the %s%s: %s (%s); try %d of %d comes then",
 		v.GetWaitingFor(), until, v.GetError().GetMessage(), v.GetError().GetCode(), v.GetRecovery(), v.GetRecoveries())
 }

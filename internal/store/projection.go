@@ -102,6 +102,7 @@ const (
 	WaitOutcomeUnknown = "outcome_unknown" // a person's word on a call whose outcome is unknown
 	WaitProvider       = "provider"        // the timer after which a failed model request is made again
 	WaitSetup          = "setup"           // the timer after which a turn is set up again
+	WaitCapacity       = "capacity"        // the timer after which a credential of a pool is free again
 )
 
 // Elapsed is the time from a to b in milliseconds, 0 when a is unset.

@@ -154,6 +154,9 @@ func (r Recovery) delay(tries int32) time.Duration {
 func (t *turn) failed(ctx context.Context, err error) error {
 	f := failure.Classify(err)
 	now := stage{fence: t.claim.Fence, input: t.claim.Input, ready: t.ready, asked: t.calls > t.claim.Calls}
+	if f.Budget == failure.Capacity {
+		return t.waitForCapacity(ctx, f)
+	}
 	w := now.way(f)
 	if w == noWay || f.Wait > t.opt.Recovery.Longest {
 		return t.settleFailed(ctx, f, err)
@@ -167,6 +170,26 @@ func (t *turn) failed(ctx context.Context, err error) error {
 		return t.settleFailed(ctx, f, err)
 	}
 	return t.waitToRecover(ctx, w, f, next)
+}
+
+// shortest is how long a turn waits at least for what is said to be there already.
+const shortest = 2 * time.Second
+
+// waitForCapacity ends the attempt until the time at which a credential is known to be
+// free again. That is no try: it may happen as often as it takes.
+func (t *turn) waitForCapacity(ctx context.Context, f failure.Failure) error {
+	until := f.Until
+	if soonest := t.fx.Now().Add(shortest); until.Before(soonest) {
+		until = soonest
+	}
+	told := f.Proto()
+	t.fx.Log().InfoContext(ctx, "turn waits for a free credential", "execution", t.claim.Execution, "until", until)
+	return t.settle(ctx, store.Settlement{
+		Phase: agentexecutionv1.ExecutionPhase_waiting, WaitingFor: store.WaitCapacity, Until: until, Error: told,
+		Events: func(store.Totals) []*eventv1.Event {
+			return []*eventv1.Event{t.event(&eventv1.TurnWaiting{WaitingFor: store.WaitCapacity, Until: timestamppb.New(until), Error: told})}
+		},
+	})
 }
 
 // waitToRecover ends the attempt; the turn goes on with the peek that finds its timer due.

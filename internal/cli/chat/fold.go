@@ -189,7 +189,10 @@ func (x *turn) wait(v *eventv1.TurnWaiting) {
 	if v.GetUntil() != nil {
 		until = " until " + v.GetUntil().AsTime().Local().Format(time.TimeOnly)
 	}
-	if f := v.GetError(); f != nil {
+	if f := v.GetError(); f != nil && v.GetRecoveries() == 0 {
+		x.note(noteEntry, "… waiting for %s%s: %s (%s)", v.GetWaitingFor(), until, f.GetMessage(), f.GetCode())
+		return
+	} else if f != nil {
 		x.note(noteEntry, "… waiting for the %s%s: %s (%s); try %d of %d comes then",
 			v.GetWaitingFor(), until, f.GetMessage(), f.GetCode(), v.GetRecovery(), v.GetRecoveries())
 		return

@@ -33,6 +33,7 @@ type Failure struct {
 	Budget    Budget
 	Setup     bool          // it may be recovered from before the turn's set-up is over
 	Wait      time.Duration // how long the other side asks to wait; 0 when it said nothing
+	Until     time.Time     // of Capacity: when there is some again
 }
 
 // Budget says out of which budget a turn is tried again by itself.
@@ -44,6 +45,7 @@ const (
 	Ordinary                // the delays of the table, or longer where the other side asks for it
 	RateLimit               // what the other side asks for, else the longest delay of the table
 	Overload                // the delays of the table, more often and for a bounded time
+	Capacity                // none: it is waited until the time that is known
 )
 
 // Classify says what err means; it must not be nil.

@@ -27,6 +27,7 @@ func always(f Failure) func(*seen) Failure {
 // faults, and last what any other error says of itself: a status before words.
 var table = []row{
 	{(*seen).refused, always(Failure{Code: "provider_safety_refusal", Message: "the model's provider refused to answer for safety reasons"})},
+	{holds[*model.NoCapacity], (*seen).noCapacity},
 	{(*seen).usedUp, (*seen).quota},
 	{(*seen).overflows, always(Failure{Code: "context_too_long", Message: "the conversation is longer than the model's window", Advice: "begin a new session"})},
 	{category(model.RateLimited), always(rateLimited)},
@@ -88,6 +89,11 @@ func (s *seen) refused() bool {
 		return s.provider.Category == model.Refused
 	}
 	return slices.ContainsFunc(s.texts, func(t string) bool { return slices.Contains(refusalCodes, t) || blocked.MatchString(t) })
+}
+
+func (s *seen) noCapacity() Failure {
+	e, _ := find[*model.NoCapacity](s.err)
+	return Failure{Code: "provider_capacity_exhausted", Retryable: true, Budget: Capacity, Until: e.Until, Message: e.Error()}
 }
 
 func (s *seen) usedUp() bool { return s.provider != nil && s.provider.UsedUp() != "" }

@@ -75,6 +75,8 @@ func TestTheTable(t *testing.T) {
 		"T14 an overflow by its words, as 500":         {&model.Error{Category: model.ServerError, Status: 500, Message: "prompt is too long"}, "context_too_long", false},
 		"T14 an overflow as 400":                       {response(400, `{"error":{"message":"maximum context length is 8192 tokens"}}`), "context_too_long", false},
 		"T14 no overflow of a rate":                    {&model.Error{Category: model.RateLimited, Message: "too many tokens per minute"}, "provider_rate_limited", true},
+		"T31 a pool without capacity":                  {&model.NoCapacity{Pool: "team", Err: &model.Error{Category: model.Quota}}, "provider_capacity_exhausted", true},
+		"T15 a refusal behind a pool":                  {&model.NoCapacity{Err: &model.Error{Category: model.Refused}}, "provider_safety_refusal", false},
 		"a key":                                        {response(401, `{}`), "provider_authentication_failed", false},
 		"the network":                                  {&model.Error{Category: model.Network}, "upstream_connectivity_unavailable", true},
 		"broken off":                                   {&model.Error{Category: model.Malformed}, "provider_response_malformed", true},
