@@ -45,6 +45,10 @@ bench: build ## measure against the budgets and print the table
 chaos: build ## kill the binary at random instants of turns; CADRE_CHAOS_KILLS and CADRE_CHAOS_SEED say how
 	CADRE_BIN='$(CURDIR)/bin/cadre' CADRE_CHAOS_KILLS='$(or $(CADRE_CHAOS_KILLS),30)' CGO_ENABLED=0 $(GO) test -count=1 -timeout 120m -v -run Kill ./test/chaos
 
+.PHONY: mutate
+mutate: ## break the code that decides outcomes and see that a test notices each time (long)
+	CGO_ENABLED=0 $(GO) -C tools run ./mutate -root '$(CURDIR)' $(if $(TARGET),-target $(TARGET))
+
 .PHONY: stress
 stress: ## write, read and back up one database at once for two minutes; CADRE_STRESS says how long
 	CADRE_STRESS='$(or $(CADRE_STRESS),2m)' CGO_ENABLED=0 $(GO) test -count=1 -timeout 30m -v -run DoNotDisturb ./internal/store/sqlite

@@ -57,7 +57,7 @@ func Item(execution string) *messagev1.Item {
 func Asked(history []*messagev1.Item, execution string) bool {
 	text := Text(execution)
 	for _, item := range history {
-		if item.GetDeveloper() != nil && item.GetDeveloper().GetText() == text {
+		if item.GetDeveloper().GetText() == text {
 			return true
 		}
 	}

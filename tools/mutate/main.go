@@ -1,0 +1,72 @@
+// Command mutate breaks the code that decides outcomes, one small change at a time, and
+// tells which changes no test notices. It is how the tests of classification, admission,
+// settlement and hand-off are tested.
+//
+//	go -C tools run ./mutate -root .. [-j 2] [-target NAME] [-o FILE]
+//
+// Each change is compiled through an overlay, so that the tree stays as it is. A change
+// that does not compile proves nothing and is left out. A survivor that accepted.txt
+// explains is counted apart; any other makes the exit code 1.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	root := flag.String("root", "..", "the checkout")
+	jobs := flag.Int("j", 2, "changes that are tried at once")
+	only := flag.String("target", "", "the target to try; all without")
+	out := flag.String("o", "", "a file for the report, besides the output")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	survivors, err := mutate(ctx, *root, *only, *out, *jobs)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(2)
+	}
+	if survivors > 0 {
+		os.Exit(1)
+	}
+}
+
+// mutate tries the targets and counts the survivors that nothing explains.
+func mutate(ctx context.Context, root, only, out string, jobs int) (int, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return 0, err
+	}
+	accepted, err := readAccepted(filepath.Join(root, "tools", "mutate", "accepted.txt"))
+	if err != nil {
+		return 0, err
+	}
+	var report strings.Builder
+	survivors, found := 0, false
+	for _, t := range targets {
+		if only != "" && t.name != only {
+			continue
+		}
+		found = true
+		sum, err := t.try(ctx, root, jobs, accepted)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", t.name, err)
+		}
+		sum.write(&report)
+		survivors += len(sum.survivors)
+	}
+	if !found {
+		return 0, fmt.Errorf("there is no target %q", only)
+	}
+	fmt.Print(report.String())
+	if out == "" {
+		return survivors, nil
+	}
+	return survivors, os.WriteFile(out, []byte(report.String()), 0o600)
+}

@@ -1,0 +1,42 @@
+package main
+
+// target is code whose every decision a test must hold.
+type target struct {
+	name  string
+	files []string // from the root of the checkout; behind # the functions that count, else all
+	tests []string // packages whose tests must notice
+	run   string   // -run of them
+}
+
+var targets = []target{
+	{
+		name:  "classification",
+		files: []string{"internal/turn/failure/table.go", "internal/turn/failure/walk.go", "internal/turn/failure/failure.go"},
+		tests: []string{"./internal/turn/failure", "./internal/turn"},
+	},
+	{
+		name:  "evidence",
+		files: []string{"internal/model/quota.go", "internal/model/httperr.go", "internal/model/httpwords.go"},
+		tests: []string{"./internal/model", "./internal/turn/failure"},
+	},
+	{
+		name:  "hand-off",
+		files: []string{"internal/turn/handoff/handoff.go"},
+		tests: []string{"./internal/turn/handoff"},
+	},
+	{
+		name:  "admission",
+		files: []string{"internal/turn/gate.go", "internal/turn/budget.go", "internal/turn/ask.go#ask,unanswered,unused,checkpoint,hold,respond"},
+		tests: []string{"./internal/turn"},
+	},
+	{
+		name:  "settlement",
+		files: []string{"internal/turn/settle.go", "internal/turn/recovery.go", "internal/turn/turn.go", "internal/turn/policy.go"},
+		tests: []string{"./internal/turn"},
+	},
+	{
+		name:  "ledger",
+		files: []string{"internal/store/relational/settle.go", "internal/store/relational/turn.go", "internal/store/relational/budgets.go"},
+		tests: []string{"./internal/store/sqlite", "./internal/turn"},
+	},
+}
