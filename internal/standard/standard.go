@@ -25,6 +25,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/model/replay"
 	"github.com/cadre-dev/cadre/internal/model/scripted"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/search/fts5"
 	"github.com/cadre-dev/cadre/internal/search/tsvector"
@@ -140,6 +141,9 @@ func Store(env func(name string) string) StoreDriver {
 	}
 	return all[len(all)-1]
 }
+
+// Sandboxes are the sandbox drivers. There is none yet.
+func Sandboxes() []sandbox.Registration { return nil }
 
 // Artifacts are the artifact drivers; the first is the default.
 func Artifacts() []artifact.Registration {
