@@ -14,6 +14,8 @@ var doors = []door{
 	{"internal/schema", "internal/near", "a wrong type is told with the one that was meant"},
 	{"internal/authz", "internal/identity", "a decision is about a caller, and identity says who that is"},
 	{"internal/tool", "internal/workspace", "a tool reads and writes through the workspace it is given"},
+	{"internal/wire", "internal/workspace", "it is a workspace's types that travel"},
+	{"internal/workspace/remote", "internal/wire", "it asks in the form that the program inside reads"},
 	{"internal/sandbox", "internal/identity", "a sandbox is made for a caller of a class, and identity has the word"},
 	{"internal/store/sqlite", "internal/store/relational", "the contract's transactions are written once in SQL; the driver brings the database"},
 	{"internal/store/postgres", "internal/store/relational", "the contract's transactions are written once in SQL; the driver brings the database"},

@@ -58,6 +58,7 @@ var floors = map[string]int{
 	"internal/tool":      seams,
 	"internal/workspace": seams,
 	"internal/sandbox":   seams,
+	"internal/wire":      seams, // the form in which a workspace's answers travel
 	"internal/search":    seams,
 	"internal/secret":    seams,
 	"internal/artifact":  seams,

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	handsv1 "github.com/cadre-dev/cadre/gen/go/cadre/runtime/hands/v1"
+	"github.com/cadre-dev/cadre/internal/wire"
 	"github.com/cadre-dev/cadre/internal/workspace"
-	"github.com/cadre-dev/cadre/internal/workspace/remote"
 )
 
 // mostEnded bounds how many ended processes can still be asked for.
@@ -30,9 +30,9 @@ func key(session, id string) string { return session + "\x00" + id }
 // started or refused, and the next who asks is told.
 func (h *Hands) Start(ctx context.Context, r *connect.Request[handsv1.StartRequest]) (*connect.Response[handsv1.StartResponse], error) {
 	if want := r.Msg.GetBoot(); want != "" && want != h.boot {
-		return nil, remote.ToWire(remote.ErrOtherBoot)
+		return nil, wire.Error(wire.ErrOtherBoot)
 	}
-	c := remote.CommandFromWire(r.Msg.GetCommand())
+	c := wire.ReadCommand(r.Msg.GetCommand())
 	h.mu.Lock()
 	s, known := h.started[key(c.Session, c.ID)]
 	if !known {
@@ -47,7 +47,7 @@ func (h *Hands) Start(ctx context.Context, r *connect.Request[handsv1.StartReque
 	}
 	<-s.ready
 	if s.err != nil {
-		return nil, remote.ToWire(s.err)
+		return nil, wire.Error(s.err)
 	}
 	return answer(&handsv1.StartResponse{Started: timestamppb.New(s.process.Started()), Boot: h.boot}, nil)
 }
@@ -94,9 +94,9 @@ func (h *Hands) find(ctx context.Context, session, id string) (workspace.Process
 func (h *Hands) Find(_ context.Context, r *connect.Request[handsv1.FindRequest]) (*connect.Response[handsv1.FindResponse], error) {
 	p, err := h.ws.Process(r.Msg.GetSession(), r.Msg.GetId())
 	if err != nil {
-		return nil, remote.ToWire(err)
+		return nil, wire.Error(err)
 	}
-	return answer(&handsv1.FindResponse{Command: remote.CommandToWire(p.Command()), Started: timestamppb.New(p.Started())}, nil)
+	return answer(&handsv1.FindResponse{Command: wire.Command(p.Command()), Started: timestamppb.New(p.Started())}, nil)
 }
 
 // chunk bounds the text of one message.
@@ -106,7 +106,7 @@ const chunk = 64 << 10
 func (h *Hands) Watch(ctx context.Context, r *connect.Request[handsv1.WatchRequest], s *connect.ServerStream[handsv1.WatchResponse]) error {
 	p, err := h.find(ctx, r.Msg.GetSession(), r.Msg.GetId())
 	if err != nil {
-		return remote.ToWire(err)
+		return wire.Error(err)
 	}
 	from := r.Msg.GetFrom()
 	for {

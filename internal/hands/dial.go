@@ -12,6 +12,15 @@ import (
 	"github.com/cadre-dev/cadre/gen/go/cadre/runtime/hands/v1/handsv1connect"
 )
 
+// The variables that a driver sets.
+const (
+	EnvSocket = "CADRE_HANDS_SOCKET" // of the server, seen from inside
+	EnvRoot   = "CADRE_HANDS_ROOT"   // the workspace's folder; default DefaultRoot
+)
+
+// DefaultRoot is where sandboxes have their workspace.
+const DefaultRoot = "/workspace"
+
 // The waits between two tries to reach the server.
 const (
 	firstWait = 50 * time.Millisecond
@@ -19,7 +28,8 @@ const (
 )
 
 // Serve dials until ctx ends, and serves each connection until it breaks. It never gives
-// up: the server may be started anew, and what runs here goes on meanwhile.
+// up: the server may be started anew, and what runs here goes on meanwhile. The end of ctx
+// is no error.
 func (h *Hands) Serve(ctx context.Context, dial func(context.Context) (net.Conn, error), log *slog.Logger) error {
 	wait := firstWait
 	for ctx.Err() == nil {
@@ -40,7 +50,7 @@ func (h *Hands) Serve(ctx context.Context, dial func(context.Context) (net.Conn,
 		timer.Stop()
 		wait = min(2*wait, lastWait)
 	}
-	return context.Cause(ctx)
+	return nil
 }
 
 // serve answers on one connection until it ends.

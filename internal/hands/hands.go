@@ -14,14 +14,13 @@ import (
 
 	handsv1 "github.com/cadre-dev/cadre/gen/go/cadre/runtime/hands/v1"
 	"github.com/cadre-dev/cadre/gen/go/cadre/runtime/hands/v1/handsv1connect"
+	"github.com/cadre-dev/cadre/internal/wire"
 	"github.com/cadre-dev/cadre/internal/workspace"
-	"github.com/cadre-dev/cadre/internal/workspace/local"
-	"github.com/cadre-dev/cadre/internal/workspace/remote"
 )
 
 // Hands serves one folder. Safe for concurrent use. Make it with New.
 type Hands struct {
-	host    *local.Host
+	host    Host
 	ws      workspace.Workspace
 	boot    string
 	version string
@@ -34,9 +33,16 @@ type Hands struct {
 
 var _ handsv1connect.HandsServiceHandler = (*Hands)(nil)
 
+// Host opens workspaces of the machine inside, and ends what was started in them.
+type Host interface {
+	Open(path string) (workspace.Workspace, error)
+	End(ctx context.Context, session, execution string) error
+	Forget(ctx context.Context, session string) error
+}
+
 // Options of Hands.
 type Options struct {
-	Host    *local.Host
+	Host    Host
 	Root    string // the workspace's folder, absolute
 	Boot    string // of this run of the program
 	Version string
@@ -58,7 +64,7 @@ func (h *Hands) Close() error { return h.ws.Close() }
 // answer is a call's answer or its error on the wire.
 func answer[A any](m *A, err error) (*connect.Response[A], error) {
 	if err != nil {
-		return nil, remote.ToWire(err)
+		return nil, wire.Error(err)
 	}
 	return connect.NewResponse(m), nil
 }
@@ -77,7 +83,7 @@ func (h *Hands) Read(ctx context.Context, r *connect.Request[handsv1.ReadRequest
 // Stat describes an entry.
 func (h *Hands) Stat(ctx context.Context, r *connect.Request[handsv1.StatRequest]) (*connect.Response[handsv1.StatResponse], error) {
 	info, err := h.ws.Stat(ctx, r.Msg.GetPath())
-	return answer(&handsv1.StatResponse{Info: remote.InfoToWire(info)}, err)
+	return answer(&handsv1.StatResponse{Info: wire.Info(info)}, err)
 }
 
 // List answers a folder's entries.
@@ -85,7 +91,7 @@ func (h *Hands) List(ctx context.Context, r *connect.Request[handsv1.ListRequest
 	all, err := h.ws.List(ctx, r.Msg.GetPath())
 	m := &handsv1.ListResponse{}
 	for _, i := range all {
-		m.Entries = append(m.Entries, remote.InfoToWire(i))
+		m.Entries = append(m.Entries, wire.Info(i))
 	}
 	return answer(m, err)
 }
@@ -101,9 +107,9 @@ func (h *Hands) Walk(ctx context.Context, r *connect.Request[handsv1.WalkRequest
 			if serr := s.Send(m); serr != nil {
 				return serr
 			}
-			return remote.ToWire(err)
+			return wire.Error(err)
 		}
-		if m.Entries = append(m.Entries, remote.InfoToWire(info)); len(m.Entries) == walkBatch {
+		if m.Entries = append(m.Entries, wire.Info(info)); len(m.Entries) == walkBatch {
 			if err := s.Send(m); err != nil {
 				return err
 			}

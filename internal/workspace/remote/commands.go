@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	handsv1 "github.com/cadre-dev/cadre/gen/go/cadre/runtime/hands/v1"
-	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/wire"
 	"github.com/cadre-dev/cadre/internal/workspace"
 )
 
@@ -17,7 +17,7 @@ import (
 // again after a broken connection is safe as long as it is the same run of it.
 func (f *Folder) Start(ctx context.Context, c workspace.Command) (workspace.Process, error) {
 	k := f.link
-	q := &handsv1.StartRequest{Command: commandToWire(c)}
+	q := &handsv1.StartRequest{Command: wire.Command(c)}
 	to, err := k.Hello(ctx)
 	for range again {
 		if err != nil {
@@ -27,13 +27,13 @@ func (f *Folder) Start(ctx context.Context, c workspace.Command) (workspace.Proc
 		if res, err = k.client.Start(ctx, connect.NewRequest(q)); err == nil {
 			return k.mirror(c, res.Msg.GetBoot(), res.Msg.GetStarted().AsTime()), nil
 		}
-		if p := problem(err); p != nil && !errors.Is(p, ErrOtherBoot) {
+		if p := wire.Problem(err); p != nil && !errors.Is(p, wire.ErrOtherBoot) {
 			return nil, p
 		}
 		if !notSent(err) {
 			q.Boot = to.GetBoot() // it is possibly there, and nowhere else may it start
 		}
-		if ctx.Err() != nil || errors.Is(problem(err), ErrOtherBoot) {
+		if ctx.Err() != nil || errors.Is(wire.Problem(err), wire.ErrOtherBoot) {
 			break
 		}
 		_, err = k.Hello(ctx)
@@ -46,9 +46,6 @@ func (f *Folder) Start(ctx context.Context, c workspace.Command) (workspace.Proc
 	}
 	return nil, &workspace.StartUnavailable{Err: broken(err)}
 }
-
-// ErrOtherBoot: the program inside is not the one that the start was meant for.
-var ErrOtherBoot = fault.New(fault.FailedPrecondition, "SANDBOX_RESTARTED", "the sandbox was started anew")
 
 // Process finds a process that the session started.
 func (f *Folder) Process(session, id string) (workspace.Process, error) {
@@ -69,7 +66,7 @@ func (f *Folder) Process(session, id string) (workspace.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return k.mirror(CommandFromWire(res.GetCommand()), hello.GetBoot(), res.GetStarted().AsTime()), nil
+	return k.mirror(wire.ReadCommand(res.GetCommand()), hello.GetBoot(), res.GetStarted().AsTime()), nil
 }
 
 // End ends the processes of an execution, or with "" those of the whole session, and

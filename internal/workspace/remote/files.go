@@ -3,12 +3,12 @@ package remote
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"iter"
 
 	"connectrpc.com/connect"
 
 	handsv1 "github.com/cadre-dev/cadre/gen/go/cadre/runtime/hands/v1"
+	"github.com/cadre-dev/cadre/internal/wire"
 	"github.com/cadre-dev/cadre/internal/workspace"
 )
 
@@ -44,7 +44,7 @@ func (f *Folder) Read(ctx context.Context, path string, limit int64) ([]byte, er
 // Stat describes an entry.
 func (f *Folder) Stat(ctx context.Context, path string) (workspace.Info, error) {
 	res, err := ask(ctx, f.link, f.link.client.Stat, &handsv1.StatRequest{Path: path})
-	return infoFrom(res.GetInfo()), err
+	return wire.ReadInfo(res.GetInfo()), err
 }
 
 // List gives a folder's entries.
@@ -52,7 +52,7 @@ func (f *Folder) List(ctx context.Context, path string) ([]workspace.Info, error
 	res, err := ask(ctx, f.link, f.link.client.List, &handsv1.ListRequest{Path: path})
 	var all []workspace.Info
 	for _, e := range res.GetEntries() {
-		all = append(all, infoFrom(e))
+		all = append(all, wire.ReadInfo(e))
 	}
 	return all, err
 }
@@ -94,7 +94,7 @@ func (f *Folder) walk(ctx context.Context, path string, visit func(workspace.Inf
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if !visit(infoFrom(e)) {
+			if !visit(wire.ReadInfo(e)) {
 				return nil
 			}
 		}
@@ -110,7 +110,7 @@ func failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if p := problem(err); p != nil {
+	if p := wire.Problem(err); p != nil {
 		return p
 	}
 	return broken(err)
@@ -137,18 +137,11 @@ func (f *Folder) Replace(ctx context.Context, r workspace.Replacement) error {
 		if _, err = f.link.client.Replace(ctx, connect.NewRequest(q)); err == nil {
 			return nil
 		}
-		if problem(err) != nil || ctx.Err() != nil {
+		if wire.Problem(err) != nil || ctx.Err() != nil {
 			return failed(ctx, err)
 		}
 	}
 	return broken(err)
-}
-
-func infoFrom(i *handsv1.Info) workspace.Info {
-	if i == nil {
-		return workspace.Info{}
-	}
-	return workspace.Info{Path: i.GetPath(), Size: i.GetSize(), Mode: fs.FileMode(i.GetMode()), IsDir: i.GetIsDir(), Link: i.GetLink()}
 }
 
 // notSent tells whether an error proves that nothing left.

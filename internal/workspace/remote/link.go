@@ -20,6 +20,7 @@ import (
 
 	handsv1 "github.com/cadre-dev/cadre/gen/go/cadre/runtime/hands/v1"
 	"github.com/cadre-dev/cadre/gen/go/cadre/runtime/hands/v1/handsv1connect"
+	"github.com/cadre-dev/cadre/internal/wire"
 	"github.com/cadre-dev/cadre/internal/workspace"
 )
 
@@ -238,7 +239,7 @@ func ask[Q, A any](ctx context.Context, k *Link, call func(context.Context, *con
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if p := problem(err); p != nil {
+		if p := wire.Problem(err); p != nil {
 			return nil, p
 		}
 		last = err

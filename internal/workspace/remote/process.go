@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	handsv1 "github.com/cadre-dev/cadre/gen/go/cadre/runtime/hands/v1"
+	"github.com/cadre-dev/cadre/internal/wire"
 	"github.com/cadre-dev/cadre/internal/workspace"
 )
 
@@ -62,7 +63,7 @@ func (p *process) follow() {
 			p.end(exit)
 			return
 		}
-		if problem(err) != nil || ctx.Err() != nil || !p.same(ctx) {
+		if wire.Problem(err) != nil || ctx.Err() != nil || !p.same(ctx) {
 			p.end(lostExit)
 			return
 		}

@@ -1,7 +1,10 @@
-package remote
+// Package wire is the form in which a workspace's questions and answers travel between the
+// server and the program inside a sandbox. Both ends are of one release.
+package wire
 
 import (
 	"errors"
+	"io/fs"
 
 	"connectrpc.com/connect"
 
@@ -10,9 +13,9 @@ import (
 	"github.com/cadre-dev/cadre/internal/workspace"
 )
 
-// ToWire puts an error of a workspace into the form in which it travels. What is no fault
+// Error puts an error of a workspace into the form in which it travels. What is no fault
 // becomes one without its cause's text.
-func ToWire(err error) error {
+func Error(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -25,8 +28,8 @@ func ToWire(err error) error {
 	return e
 }
 
-// problem is the far workspace's own error; nil when the connection failed instead.
-func problem(err error) error {
+// Problem is the far workspace's own error; nil when the connection failed instead.
+func Problem(err error) error {
 	var e *connect.Error
 	if !errors.As(err, &e) {
 		return nil
@@ -42,19 +45,28 @@ func problem(err error) error {
 	return nil
 }
 
-// InfoToWire puts an entry into the form in which it travels.
-func InfoToWire(i workspace.Info) *handsv1.Info {
+// ReadInfo reads an entry.
+func ReadInfo(i *handsv1.Info) workspace.Info {
+	if i == nil {
+		return workspace.Info{}
+	}
+	return workspace.Info{Path: i.GetPath(), Size: i.GetSize(), Mode: fs.FileMode(i.GetMode()), IsDir: i.GetIsDir(), Link: i.GetLink()}
+}
+
+// Info puts an entry into the form in which it travels.
+func Info(i workspace.Info) *handsv1.Info {
 	return &handsv1.Info{Path: i.Path, Size: i.Size, Mode: uint32(i.Mode), IsDir: i.IsDir, Link: i.Link}
 }
 
-// CommandFromWire reads a command.
-func CommandFromWire(c *handsv1.Command) workspace.Command {
+// ReadCommand reads a command.
+func ReadCommand(c *handsv1.Command) workspace.Command {
 	return workspace.Command{ID: c.GetId(), Session: c.GetSession(), Execution: c.GetExecution(), Line: c.GetLine(), Background: c.GetBackground()}
 }
 
-func commandToWire(c workspace.Command) *handsv1.Command {
+// Command puts a command into the form in which it travels.
+func Command(c workspace.Command) *handsv1.Command {
 	return &handsv1.Command{Id: c.ID, Session: c.Session, Execution: c.Execution, Line: c.Line, Background: c.Background}
 }
 
-// CommandToWire puts a command into the form in which it travels.
-func CommandToWire(c workspace.Command) *handsv1.Command { return commandToWire(c) }
+// ErrOtherBoot: the program inside is not the one that a start was meant for.
+var ErrOtherBoot = fault.New(fault.FailedPrecondition, "SANDBOX_RESTARTED", "the sandbox was started anew")
