@@ -8,6 +8,7 @@ import (
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
+	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/turn/compaction"
@@ -17,6 +18,9 @@ import (
 // fit is the phase before each request: a history that comes near to the model's window, or
 // to what is sent at most, is made shorter; one that is beyond is not sent.
 func (t *turn) fit(context.Context) (step, error) {
+	if err := t.readable(); err != nil {
+		return nil, err
+	}
 	l := t.length()
 	if reason := l.Due(t.fx.Window(t.claim.Policy.GetModel())); reason != "" && !t.fresh() {
 		if plan, ok := compaction.Split(t.history); ok {
@@ -27,6 +31,18 @@ func (t *turn) fit(context.Context) (step, error) {
 		return nil, &failure.HistoryLimit{Items: l.Items, MostItems: compaction.MostItems, Bytes: l.Bytes, MostBytes: compaction.MostBytes}
 	}
 	return t.ask, nil
+}
+
+// readable refuses a history of which a part has the form of another provider: the model would
+// not know what it does not see.
+func (t *turn) readable() error {
+	for _, item := range t.history {
+		if form := item.GetDeveloper().GetSummary().GetProvider(); form != "" && form != t.claim.Policy.GetProvider() {
+			return fault.New(fault.FailedPrecondition, "COMPACTION_PROVIDER_LOCKED",
+				"a part of this conversation was shortened by the provider %s, in a form that only it can read: go on with a model of %s, or begin a new session", form, form)
+		}
+	}
+	return nil
 }
 
 func (t *turn) length() compaction.Length {
