@@ -51,7 +51,7 @@ func (t *turn) room(reason compaction.Reason) int {
 	if reason == compaction.Overflow {
 		room /= 2 // how long is too long was not told
 	}
-	if window := t.fx.Window(t.claim.Policy.GetModel()); window > 0 && l.Tokens*100 > window*95 {
+	if window := t.window(); window > 0 && l.Tokens*100 > window*95 {
 		room = min(room, int(float64(l.Bytes)*0.85*float64(window)/float64(l.Tokens)))
 	}
 	return min(room, compaction.MostBytes/2)

@@ -130,6 +130,33 @@ func TestAnotherProviderIsNotAskedAboutAFormThatItCannotRead(t *testing.T) {
 	}
 }
 
+// standIn is a talk whose model plays another one.
+type standIn struct{ *talk }
+
+func (s *standIn) OpenModel(context.Context, *ledgerv1.ExecutionPolicy) (model.Model, error) {
+	return s, nil
+}
+func (s *standIn) StandsFor() string { return "fake/real" }
+func (s *standIn) Window(name string) int64 {
+	if name == "fake/real" {
+		return 4000
+	}
+	return 0
+}
+
+// A recording is played with the window of the model that was recorded.
+func TestAStandInHasTheWindowOfTheOther(t *testing.T) {
+	t.Parallel()
+	s := &standIn{newTalk(t, 6)}
+	s.accept("go on")
+	if err := turn.Run(t.Context(), s, s.claim(""), s.opt); err != nil {
+		t.Fatal(err)
+	}
+	if s.count("context.compacted") == 0 || s.count("turn.completed") != 1 {
+		t.Errorf("the log is %v", s.types())
+	}
+}
+
 // A history that is longer than what is sent at most, and cannot be made shorter, is not sent.
 func TestAHistoryBeyondAllBoundsIsNotSent(t *testing.T) {
 	t.Parallel()

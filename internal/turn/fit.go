@@ -22,7 +22,7 @@ func (t *turn) fit(context.Context) (step, error) {
 		return nil, err
 	}
 	l := t.length()
-	if reason := l.Due(t.fx.Window(t.claim.Policy.GetModel())); reason != "" && !t.fresh() {
+	if reason := l.Due(t.window()); reason != "" && !t.fresh() {
 		if plan, ok := compaction.Split(t.history); ok {
 			return t.compact(plan, reason), nil
 		}
@@ -31,6 +31,16 @@ func (t *turn) fit(context.Context) (step, error) {
 		return nil, &failure.HistoryLimit{Items: l.Items, MostItems: compaction.MostItems, Bytes: l.Bytes, MostBytes: compaction.MostBytes}
 	}
 	return t.ask, nil
+}
+
+// window is that of the model, or of the one that it stands for, so that a recording is played as
+// it was made.
+func (t *turn) window() int64 {
+	name := t.claim.Policy.GetModel()
+	if other, ok := t.model.(model.StandIn); ok {
+		name = other.StandsFor()
+	}
+	return t.fx.Window(name)
 }
 
 // readable refuses a history of which a part has the form of another provider: the model would
