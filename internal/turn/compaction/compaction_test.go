@@ -99,6 +99,11 @@ func TestASummaryIsSummarised(t *testing.T) {
 	if got := names(p.History("two", "", nil)); !ok || got != "u0 u2 u1 S(8,0,1) c4 r5" {
 		t.Errorf("with another message it becomes %s", got)
 	}
+	once[2].GetDeveloper().GetSummary().UserMessages = 4
+	p, _ = compaction.Split(slices.Concat(once, items("c r c r")))
+	if got := names(p.History("two", "", nil)); got != "u0 u2 S(7,4,3) c2 r3" {
+		t.Errorf("with messages that went before it becomes %s", got)
+	}
 }
 
 // Old messages of people go when there is no room, the newest never; the counts tell.
@@ -200,5 +205,61 @@ func TestFit(t *testing.T) {
 				t.Error("a character is cut")
 			}
 		}
+	}
+}
+
+// All that is sent counts.
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	call := answer(&messagev1.AssistantPart{Part: &messagev1.AssistantPart_ToolCall{ToolCall: &messagev1.ToolCall{Id: "not counted", Name: "ab", Arguments: "cde"}}})
+	thought := answer(&messagev1.AssistantPart{Part: &messagev1.AssistantPart_Reasoning{Reasoning: &messagev1.Reasoning{Text: "ab", Private: []byte("c")}}})
+	files := func(all ...*messagev1.Attachment) *messagev1.Item {
+		return &messagev1.Item{Item: &messagev1.Item_User{User: &messagev1.UserMessage{Text: "u", Attachments: all}}}
+	}
+	image := &messagev1.Attachment{MediaType: "image/png", Size: 9}
+	result := &messagev1.Item{Item: &messagev1.Item_ToolResult{ToolResult: &messagev1.ToolResult{Text: "r", Attachments: []*messagev1.Attachment{image}}}}
+	for name, c := range map[string]struct {
+		items []*messagev1.Item
+		want  int
+	}{
+		"nothing": {nil, 0}, "words": {items("u a d r"), 8}, "a call": {[]*messagev1.Item{call}, 5}, "a thought": {[]*messagev1.Item{thought}, 3},
+		"an image":     {[]*messagev1.Item{files(image)}, 6001},
+		"a text":       {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "text/plain", Size: 70})}, 71},
+		"no type":      {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "image/", Size: 5})}, 6},
+		"a long text":  {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "text/plain", Size: 1 << 30})}, 1<<20 + 1},
+		"a wrong size": {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "text/plain", Size: -1})}, 1},
+		"a result":     {[]*messagev1.Item{result}, 6001},
+	} {
+		if got := compaction.Bytes(c.items); got != c.want {
+			t.Errorf("%s has %d bytes, want %d", name, got, c.want)
+		}
+	}
+}
+
+// The bounds are promised in docs/guide/compaction.md.
+func TestTheBounds(t *testing.T) {
+	t.Parallel()
+	if compaction.MostItems != 8192 || compaction.MostBytes != 15728640 {
+		t.Error("what is sent at most is another bound than the guide says")
+	}
+	l := compaction.Measure(items("u a"), 100, compaction.Known{Tokens: 1, Items: 3})
+	if l.Overhead != 100 || l.Tokens != 26 {
+		t.Errorf("with a count of what is not there the length is %+v", l)
+	}
+	if l = compaction.Measure(items("u a"), 100, compaction.Known{Tokens: 1, Items: 2}); l.Tokens != 1 {
+		t.Errorf("with a count of all the length is %+v", l)
+	}
+	if l.Due(1) != compaction.Window || (compaction.Length{Tokens: 899}).Due(1000) != "" {
+		t.Error("90 % of a window is not where it is due")
+	}
+	was := compaction.Length{Bytes: 400, Overhead: 100, Tokens: 1000}
+	if got := was.Of(items("u a")); got != 208 {
+		t.Errorf("four bytes of what had 400 are %d tokens", got)
+	}
+	if h := items("u a"); compaction.Shrinks(h, h) || !compaction.Shrinks(h, h[:1]) {
+		t.Error("what is as long is taken for shorter")
+	}
+	if (compaction.Length{}).Of(nil) != 0 {
+		t.Error("nothing has a length")
 	}
 }

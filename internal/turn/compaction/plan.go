@@ -51,9 +51,8 @@ func (p *Plan) tally(item *messagev1.Item, stays bool) {
 		c.UserMessages += before.GetUserMessages()
 		c.Answers += before.GetAnswers()
 		return
-	case item.GetUser() != nil:
+	case item.GetUser() != nil: // an old one: a newer one stays
 		c.UserMessages++
-		c.Answers = 0
 	case item.GetAssistant() != nil:
 		c.Answers++
 	}
@@ -65,10 +64,10 @@ func isSummary(item *messagev1.Item) bool { return item.GetDeveloper().GetSummar
 // tail is where that begins which has to stay as it is.
 func tail(history []*messagev1.Item) int {
 	at := len(history)
-	for at > 0 && history[at-1].GetAssistant() == nil && !isSummary(history[at-1]) {
+	for at > 0 && history[at-1].GetAssistant() == nil {
 		at--
 	}
-	if at == 0 || isSummary(history[at-1]) || at < len(history) && history[at].GetUser() != nil {
+	if at == 0 || at < len(history) && history[at].GetUser() != nil {
 		return at
 	}
 	return at - 1
