@@ -158,6 +158,16 @@ func (a *App) settings(context.Context) (err error) {
 	if _, _, _, err = a.sandboxes(); err != nil {
 		return err
 	}
+	if a.opt.Turn.StreamIdle == 0 {
+		if a.opt.Turn.StreamIdle, err = turn.Idle(os.Getenv, turn.EnvStreamIdle); err != nil {
+			return err
+		}
+	}
+	if a.opt.Turn.ContentIdle == 0 {
+		if a.opt.Turn.ContentIdle, err = turn.Idle(os.Getenv, turn.EnvContentIdle); err != nil {
+			return err
+		}
+	}
 	a.age, err = retention.Age(os.Getenv)
 	return err
 }

@@ -60,3 +60,39 @@ func (e *Endless) Error() string { return e.Err.Error() }
 
 // Unwrap gives the cause.
 func (e *Endless) Unwrap() error { return e.Err }
+
+// Compacting: a request for a shorter history failed.
+type Compacting struct {
+	Err error
+	// Passes is what the provider's own test says of Err; nil where it has none.
+	Passes *bool
+}
+
+// Error tells what did not happen.
+func (e *Compacting) Error() string { return fmt.Sprintf("the history was not shortened: %v", e.Err) }
+
+// Unwrap gives the cause.
+func (e *Compacting) Unwrap() error { return e.Err }
+
+// NotCompacted: a shorter history was asked for and what came is none.
+type NotCompacted struct{ Why string }
+
+// Error tells why.
+func (e *NotCompacted) Error() string { return "the history was not shortened: " + e.Why }
+
+// HistoryLimit: the history is longer than what is sent at most.
+type HistoryLimit struct{ Items, MostItems, Bytes, MostBytes int }
+
+// Error tells both bounds.
+func (e *HistoryLimit) Error() string {
+	return fmt.Sprintf("the conversation has %d items and %d bytes, and at most %d items and %d bytes are sent", e.Items, e.Bytes, e.MostItems, e.MostBytes)
+}
+
+// EmptyContinuation: the history was shortened in the midst of a turn, and then the model
+// answered nothing.
+type EmptyContinuation struct{}
+
+// Error tells it.
+func (*EmptyContinuation) Error() string {
+	return "the model answered nothing after its history was shortened"
+}
