@@ -34,9 +34,6 @@ func New() search.Index { return Index{relational.Documents{Words: tables{}}} }
 // tables keep the words.
 type tables struct{}
 
-// Columns are none: words lie in tables of their own.
-func (tables) Columns(relational.Kept) (names, params string, values []any) { return "", "", nil }
-
 // Insert keeps the words of a document.
 func (tables) Insert(tx sqldb.Tx, slot search.Slot, docid int64, w relational.Kept) error {
 	for name, words := range map[string][]string{"titles": w.Title, "terms": w.All} {

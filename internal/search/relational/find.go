@@ -23,6 +23,9 @@ type Found struct {
 	search.Hit
 }
 
+// Docid is the document's number.
+func (f Found) Docid() int64 { return f.docid }
+
 // Scan reads Columns.
 func Scan(r sqldb.Scanner) (f Found, err error) {
 	var public int
@@ -41,9 +44,9 @@ func complete(q sqldb.Querier, slot search.Slot, page []Found, text func(i int, 
 	for i, f := range page {
 		where[f.docid], args[i] = i, f.docid
 	}
-	body := "''"
+	columns, from := "''", table("documents", slot)+" d"
 	if text != nil {
-		body = "body"
+		columns, from = "COALESCE(t.body, '')", from+" LEFT JOIN "+table("texts", slot)+" t ON t.docid = d.docid"
 	}
 	return q.Rows(func(r sqldb.Scanner) error {
 		var docid int64
@@ -61,8 +64,8 @@ func complete(q sqldb.Querier, slot search.Slot, page []Found, text func(i int, 
 			text(i, words)
 		}
 		return nil
-	}, "SELECT docid, id, visibility, created_at, session, "+body+" FROM "+table("documents", slot)+
-		" WHERE docid IN (?"+strings.Repeat(",?", len(page)-1)+")", args...)
+	}, "SELECT d.docid, d.id, d.visibility, d.created_at, d.session, "+columns+" FROM "+from+
+		" WHERE d.docid IN (?"+strings.Repeat(",?", len(page)-1)+")", args...)
 }
 
 // Read reads the documents that a statement selects.
