@@ -13,11 +13,8 @@ import (
 // row is indexed under its one mark, so that no older state replaces a newer one.
 // The slot answers once no mark of the rebuild is left.
 
-// Bounds of the steps of a rebuild.
-const (
-	feedRows  = 256
-	clearRows = 500
-)
+// clearRows bounds a step that empties a slot.
+const clearRows = 500
 
 // rebuild is how far this indexer is with one. Only the indexer's loop touches it.
 type rebuild struct {
@@ -106,7 +103,7 @@ func (r *rebuild) fill(ctx context.Context, i *Indexer) (bool, error) {
 			return err
 		})
 	case len(r.kinds) > 0:
-		if err := r.held(ctx, i, func(tx sqldb.Tx, _ state) error { return r.feed(tx) }); err != nil {
+		if err := r.held(ctx, i, func(tx sqldb.Tx, _ state) error { return r.feed(tx, i) }); err != nil {
 			return true, err
 		}
 	}
@@ -147,10 +144,11 @@ func (r *rebuild) held(ctx context.Context, i *Indexer, fn func(sqldb.Tx, state)
 }
 
 // feed marks the next resources. Those that are dirty anyway are indexed anyway.
-func (r *rebuild) feed(tx sqldb.Tx) error {
+func (r *rebuild) feed(tx sqldb.Tx, i *Indexer) error {
+	rows, _ := i.index.Bulk()
 	var last string
 	err := tx.Row("SELECT COALESCE(max(id), '') FROM (SELECT id FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?) AS next",
-		r.kinds[0], r.after, feedRows).Scan(&last)
+		r.kinds[0], r.after, rows).Scan(&last)
 	if err != nil {
 		return err
 	}

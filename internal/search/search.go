@@ -98,6 +98,9 @@ type Index interface {
 	// Write stores documents, each in the place of one with the same kind and id, and
 	// takes others out. It writes nothing for a document that is there with the same digest.
 	Write(tx sqldb.Tx, slot Slot, put []Document, gone []Key) error
+	// Bulk bounds one transaction of a rebuild, in documents and in bytes of their texts:
+	// others wait for it.
+	Bulk() (documents, bytes int)
 	// Clear takes up to limit documents out and says whether there may be more.
 	Clear(tx sqldb.Tx, slot Slot, limit int) (more bool, err error)
 	// Empty tells whether a slot holds nothing.

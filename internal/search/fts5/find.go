@@ -50,10 +50,11 @@ func (i Index) find(q sqldb.Querier, slot search.Slot, name string, c search.Cri
 	return rows[:min(len(rows), search.Candidates)], len(rows) > search.Candidates, nil
 }
 
+// newest reads the newest documents that match. What is skipped is not read.
 func (Index) newest(q sqldb.Querier, slot search.Slot, name, match string, limit int, offset int64) ([]relational.Found, error) {
 	table := "search_" + name + "_" + string(slot)
-	return relational.Read(q, "SELECT "+relational.Columns+" FROM "+table+" f JOIN search_documents_"+string(slot)+" d ON d.docid = f.rowid WHERE f."+table+
-		" MATCH ? ORDER BY f.rowid DESC LIMIT ? OFFSET ?", match, limit, offset)
+	return relational.Read(q, "SELECT "+relational.Columns+" FROM (SELECT rowid AS docid FROM "+table+" WHERE "+table+" MATCH ? ORDER BY rowid DESC LIMIT ? OFFSET ?) f JOIN search_documents_"+string(slot)+
+		" d ON d.docid = f.docid ORDER BY d.docid DESC", match, limit, offset)
 }
 
 // list answers a page of all that criteria are narrowed to, the newest first.

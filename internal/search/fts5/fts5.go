@@ -71,6 +71,9 @@ func (tables) Delete(tx sqldb.Tx, slot search.Slot, docid int64) error {
 	return nil
 }
 
+// Bulk is little at once, since there is one writer for everything.
+func (Index) Bulk() (documents, bytes int) { return 128, 128 << 10 }
+
 // Clear takes documents out, and all words at once.
 func (i Index) Clear(tx sqldb.Tx, slot search.Slot, limit int) (bool, error) {
 	empty, err := i.Empty(tx, slot)

@@ -37,6 +37,9 @@ func lock(tx sqldb.Tx, slot search.Slot) error {
 	return tx.Exec("SELECT pg_advisory_xact_lock(hashtextextended(?, 7239))", postingsOf(slot))
 }
 
+// Bulk is much at once: each block that several documents belong to is then written once.
+func (Index) Bulk() (documents, bytes int) { return 512, 512 << 10 }
+
 // Clear empties a slot at once.
 func (Index) Clear(tx sqldb.Tx, slot search.Slot, _ int) (bool, error) {
 	if err := lock(tx, slot); err != nil {

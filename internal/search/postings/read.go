@@ -58,6 +58,26 @@ func blocksAt(q sqldb.Querier, slot search.Slot, lists []string, docids []int64)
 		CROSS JOIN LATERAL (SELECT docids FROM `+table+` b WHERE b.list = k.list AND b.low = k.low LIMIT 1) b`, lists, docids)
 }
 
+// blocksWithEnds reads for each list the block that a document belongs to, and the low of the
+// block behind it; 0 when there is none.
+func blocksWithEnds(q sqldb.Querier, slot search.Slot, lists []string, docids []int64) (found map[string][]block, ends map[string]int64, err error) {
+	table := postingsOf(slot)
+	found, ends = map[string][]block{}, map[string]int64{}
+	err = q.Rows(func(r sqldb.Scanner) error {
+		var list string
+		var low, end int64
+		var data []byte
+		err := r.Scan(&list, &low, &data, &end)
+		if err == nil {
+			found[list], ends[list] = []block{decode(low, data)}, end
+		}
+		return err
+	}, `SELECT p.list, b.low, b.docids, COALESCE((SELECT low FROM `+table+` n WHERE n.list = p.list AND n.low > b.low ORDER BY n.low LIMIT 1), 0)
+		FROM unnest(CAST(? AS TEXT[]), CAST(? AS BIGINT[])) AS p (list, docid)
+		CROSS JOIN LATERAL (SELECT low, docids FROM `+table+` b WHERE b.list = p.list AND b.low <= p.docid ORDER BY b.low DESC LIMIT 1) b`, lists, docids)
+	return found, ends, err
+}
+
 // blocksBelow reads the next blocks of lists, most of each, from the one that holds what is
 // just below a number on downwards.
 func blocksBelow(q sqldb.Querier, slot search.Slot, lists []string, before []int64, most int) (map[string][]block, error) {
