@@ -31,7 +31,7 @@ func (c changes) write(tx sqldb.Tx, slot search.Slot) error {
 func (c changes) blocks(tx sqldb.Tx, slot search.Slot, names []string) (map[string][]block, error) {
 	first := make([]int64, len(names))
 	for i, list := range names {
-		first[i] = slices.Min(slices.Collect(maps.Keys(c[list])))
+		first[i] = least(c[list])
 	}
 	there, ends, err := blocksWithEnds(tx, slot, names, first)
 	if err != nil {
@@ -56,6 +56,14 @@ func (c changes) blocks(tx sqldb.Tx, slot search.Slot, names []string) (map[stri
 	return there, err
 }
 
+func least(docids map[int64]int) int64 {
+	low := int64(newest)
+	for d := range docids {
+		low = min(low, d)
+	}
+	return low
+}
+
 // output are the blocks that a transaction writes and removes.
 type output struct {
 	lists     []string
@@ -70,7 +78,7 @@ type output struct {
 // change changes a list. Its blocks are those that the changed documents belong to.
 func (o *output) change(list string, blocks []block, by map[int64]int) {
 	slices.SortFunc(blocks, func(a, b block) int { return int(min(1, max(-1, a.low-b.low))) })
-	if len(blocks) == 0 || blocks[0].low > slices.Min(slices.Collect(maps.Keys(by))) {
+	if len(blocks) == 0 || blocks[0].low > least(by) {
 		blocks = slices.Insert(blocks, 0, block{})
 	}
 	add, gone := make([][]int64, len(blocks)), make([][]int64, len(blocks))
@@ -104,14 +112,21 @@ func (o *output) put(list string, b block) {
 	o.documents, o.docids = append(o.documents, int16(len(b.docids))), append(o.docids, b.encode())
 }
 
+// rowsAtOnce is how many blocks a statement writes.
+const rowsAtOnce = 2048
+
 // write stores the blocks. A list's first block stays as long as the list has others,
 // because words are looked for by it.
 func (o *output) write(tx sqldb.Tx, slot search.Slot) error {
 	table := postingsOf(slot)
-	if err := tx.Exec("INSERT INTO "+table+` (list, low, documents, docids)
-		SELECT * FROM unnest(CAST(? AS TEXT[]), CAST(? AS BIGINT[]), CAST(? AS SMALLINT[]), CAST(? AS BYTEA[]))
-		ON CONFLICT (list, low) DO UPDATE SET documents = excluded.documents, docids = excluded.docids`, o.lists, o.lows, o.documents, o.docids); err != nil {
-		return err
+	for from := 0; from < len(o.lists); from += rowsAtOnce {
+		to := min(len(o.lists), from+rowsAtOnce)
+		if err := tx.Exec("INSERT INTO "+table+` (list, low, documents, docids)
+			SELECT * FROM unnest(CAST(? AS TEXT[]), CAST(? AS BIGINT[]), CAST(? AS SMALLINT[]), CAST(? AS BYTEA[]))
+			ON CONFLICT (list, low) DO UPDATE SET documents = excluded.documents, docids = excluded.docids`,
+			o.lists[from:to], o.lows[from:to], o.documents[from:to], o.docids[from:to]); err != nil {
+			return err
+		}
 	}
 	if len(o.goneLists) > 0 {
 		if err := tx.Exec("DELETE FROM "+table+" p USING unnest(CAST(? AS TEXT[]), CAST(? AS BIGINT[])) AS k (list, low) WHERE p.list = k.list AND p.low = k.low",

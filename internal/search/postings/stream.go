@@ -33,10 +33,7 @@ func (l *list) take(blocks []block, before int64, fewer bool) {
 }
 
 // stream is a group of lists: a document fits that is in one of them.
-type stream struct {
-	lists  []*list
-	merged []int64 // what is known of all lists, falling; nil when it has to be made
-}
+type stream struct{ lists []*list }
 
 // floor is from where on all lists are known.
 func (s *stream) floor() int64 {
@@ -47,30 +44,61 @@ func (s *stream) floor() int64 {
 	return f
 }
 
-// known are the documents of all lists, falling, from floor on.
-func (s *stream) known() []int64 {
-	if s.merged == nil {
-		s.merged = s.merge()
-	}
-	return s.merged
-}
-
-func (s *stream) merge() []int64 {
-	floor := s.floor()
-	if len(s.lists) == 1 {
-		return s.lists[0].docids
-	}
-	docids := []int64{}
+// between are the documents below a number and not below another one, down to which all
+// lists are known: the newest of them, most at most, falling.
+func (s *stream) between(before, floor int64, most int) []int64 {
+	var parts heads
 	for _, l := range s.lists {
-		for _, d := range l.docids {
-			if d < floor {
-				break
-			}
-			docids = append(docids, d)
+		if part := span(l.docids, before, floor); len(part) > 0 {
+			parts = append(parts, part)
 		}
 	}
-	slices.SortFunc(docids, falling)
-	return slices.Compact(docids)
+	return parts.merge(most)
+}
+
+// heads are lists of numbers, falling, kept as a heap by their first ones.
+type heads [][]int64
+
+// merge answers the highest numbers, each once.
+func (h heads) merge(most int) []int64 {
+	switch len(h) {
+	case 0:
+		return nil
+	case 1:
+		return h[0][:min(len(h[0]), most)]
+	}
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		h.sink(i)
+	}
+	var out []int64
+	for len(h) > 0 && len(out) < most {
+		if d := h[0][0]; len(out) == 0 || d != out[len(out)-1] {
+			out = append(out, d)
+		}
+		if h[0] = h[0][1:]; len(h[0]) == 0 {
+			h[0] = h[len(h)-1]
+			h = h[:len(h)-1]
+		}
+		h.sink(0)
+	}
+	return out
+}
+
+// sink puts a list below those that begin with a higher number.
+func (h heads) sink(i int) {
+	for {
+		top := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
+			if h[child][0] > h[top][0] {
+				top = child
+			}
+		}
+		if top == i {
+			return
+		}
+		h[i], h[top] = h[top], h[i]
+		i = top
+	}
 }
 
 func falling(a, b int64) int {
@@ -83,9 +111,7 @@ func falling(a, b int64) int {
 	return 0
 }
 
-// between are the known documents below a number and not below another one.
-func (s *stream) between(before, floor int64) []int64 { return span(s.known(), before, floor) }
-
+// span are the numbers below one and not below another one.
 func span(docids []int64, before, floor int64) []int64 {
 	from, _ := slices.BinarySearchFunc(docids, before-1, falling)
 	to, found := slices.BinarySearchFunc(docids, floor, falling)

@@ -1,6 +1,8 @@
 package postings
 
 import (
+	"math"
+
 	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/sqldb"
 )
@@ -33,7 +35,7 @@ type walk struct {
 // them, unless there are not so many.
 func (w *walk) collect(need int) (found []int64, err error) {
 	for {
-		found = append(found, w.zip()...)
+		found = append(found, w.zip(need-len(found))...)
 		if len(found) >= need || w.before == 0 {
 			return found, nil
 		}
@@ -49,8 +51,9 @@ func (w *walk) collect(need int) (found []int64, err error) {
 	}
 }
 
-// zip decides what all streams know.
-func (w *walk) zip() []int64 {
+// zip decides what all streams know, or as much of it as makes up what is needed where
+// there is one stream alone.
+func (w *walk) zip(need int) []int64 {
 	floor := int64(0)
 	for _, s := range w.streams {
 		floor = max(floor, s.floor())
@@ -58,9 +61,16 @@ func (w *walk) zip() []int64 {
 	if floor >= w.before {
 		return nil
 	}
+	if len(w.streams) == 1 {
+		some := w.streams[0].between(w.before, floor, need)
+		if w.before = floor; len(some) == need {
+			w.before = some[need-1]
+		}
+		return some
+	}
 	lists := make([][]int64, len(w.streams))
 	for i, s := range w.streams {
-		lists[i] = s.between(w.before, floor)
+		lists[i] = s.between(w.before, floor, math.MaxInt)
 	}
 	w.before = floor
 	return both(lists)
@@ -79,9 +89,10 @@ func (w *walk) driver() *stream {
 
 // look decides by the next documents of one stream, which are looked for in the others.
 func (w *walk) look(d *stream) ([]int64, error) {
-	candidates, floor := d.between(w.before, d.floor()), d.floor()
-	if most := w.fewer(floor); len(candidates) > most {
-		candidates = candidates[:most]
+	floor := d.floor()
+	most := w.fewer(floor)
+	candidates := d.between(w.before, floor, most)
+	if len(candidates) == most {
 		floor = candidates[most-1]
 	}
 	w.probe = min(2*w.probe, mostProbe)
@@ -107,9 +118,6 @@ func (w *walk) look(d *stream) ([]int64, error) {
 	w.before = floor
 	for _, l := range w.unknown(floor) { // what is known of them does not reach to here
 		l.docids, l.floor = nil, floor
-	}
-	for _, s := range w.streams {
-		s.merged = nil
 	}
 	return candidates, nil
 }
@@ -163,7 +171,6 @@ func (w *walk) extend() error {
 	var before []int64
 	var lists []*list
 	for _, s := range w.streams {
-		s.merged = nil
 		for _, l := range s.lists {
 			if l.floor == w.before {
 				lists, names, before = append(lists, l), append(names, l.name), append(before, w.before)
