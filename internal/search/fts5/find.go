@@ -34,20 +34,42 @@ func (i Index) Search(q sqldb.Querier, slot search.Slot, c search.Criteria) (sea
 	return relational.Rank(q, slot, c, words, found)
 }
 
-// find reads the newest documents that fit. It is narrowed after reading where few have
-// the words, and while reading where many do and some of them do not fit.
+// find reads the newest documents that fit. Where almost all documents are what criteria are
+// narrowed to, the others are taken out after reading; else while reading.
 func (i Index) find(q sqldb.Querier, slot search.Slot, name string, c search.Criteria, match string) (rows []relational.Found, more bool, err error) {
-	if rows, err = i.newest(q, slot, name, match, search.Candidates+1, 0); err != nil {
+	scope := scopeOf(c)
+	if scope != "" {
+		share, err := relational.Share(q, slot, c)
+		if err != nil {
+			return nil, false, err
+		}
+		if share >= almostAll {
+			rows, enough, err := i.most(q, slot, name, c, match, search.Candidates+1+spare(share))
+			if enough || err != nil {
+				return rows[:min(len(rows), search.Candidates)], len(rows) > search.Candidates, err
+			}
+		}
+		match = scope + " AND " + match
+	}
+	rows, err = i.newest(q, slot, name, match, search.Candidates+1, 0)
+	return rows[:min(len(rows), search.Candidates)], len(rows) > search.Candidates, err
+}
+
+// almostAll is the share of documents from which on others are taken out after reading.
+const almostAll = 0.9
+
+// spare is how many documents are read more, so that enough are left.
+func spare(share float64) int { return 8 + int(2*search.Candidates*(1/share-1)) }
+
+// most reads the newest documents and takes out what does not fit. enough says that no
+// other ones have to be read.
+func (i Index) most(q sqldb.Querier, slot search.Slot, name string, c search.Criteria, match string, read int) (rows []relational.Found, enough bool, err error) {
+	if rows, err = i.newest(q, slot, name, match, read, 0); err != nil {
 		return nil, false, err
 	}
 	looked := len(rows)
 	rows = slices.DeleteFunc(rows, func(f relational.Found) bool { return !relational.Fits(c, f) })
-	if looked > search.Candidates && len(rows) < looked {
-		if rows, err = i.newest(q, slot, name, scopeOf(c)+" AND "+match, search.Candidates+1, 0); err != nil {
-			return nil, false, err
-		}
-	}
-	return rows[:min(len(rows), search.Candidates)], len(rows) > search.Candidates, nil
+	return rows, len(rows) > search.Candidates || looked < read, nil
 }
 
 // newest reads the newest documents that match. What is skipped is not read.

@@ -141,6 +141,19 @@ func List(q sqldb.Querier, slot search.Slot, c search.Criteria, found []Found) (
 	return res, err
 }
 
+// Share is the part of all documents that criteria are narrowed to, from 0 to 1; 1 when
+// there are none.
+func Share(q sqldb.Querier, slot search.Slot, c search.Criteria) (float64, error) {
+	where, args := Narrow(c, "search_counts")
+	var all, fit int64
+	err := q.Row(`SELECT CAST(COALESCE(sum(documents), 0) AS BIGINT), CAST(COALESCE(sum(CASE WHEN documents > 0`+where+` THEN documents ELSE 0 END), 0) AS BIGINT)
+		FROM search_counts WHERE slot = ?`, append(args, string(slot))...).Scan(&all, &fit)
+	if all <= 0 {
+		return 1, err
+	}
+	return float64(fit) / float64(all), err
+}
+
 // Narrow is the condition of criteria on a table with the columns org, kind and public,
 // beginning with AND; "" when all fits.
 func Narrow(c search.Criteria, table string) (where string, args []any) {
