@@ -1,8 +1,8 @@
 -- +goose Up
 -- Search keeps lists of documents by word instead of text search columns. The index holds
 -- no truth: it is emptied here and filled anew after the start.
-DROP TABLE IF EXISTS search_documents_a;
-DROP TABLE IF EXISTS search_documents_b;
+DROP TABLE IF EXISTS search_documents_a, search_texts_a, search_postings_a;
+DROP TABLE IF EXISTS search_documents_b, search_texts_b, search_postings_b;
 
 -- What is found and ranked by; the texts that passages are cut from lie apart, so that
 -- ranking reads few pages.
