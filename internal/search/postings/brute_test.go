@@ -139,7 +139,7 @@ func (w *world) criteria() search.Criteria {
 	case 0:
 		words[last] = words[last][:1+w.r.IntN(len(words[last]))]
 	case 1:
-		words[last] = fmt.Sprintf("solo%05d", w.r.IntN(4000))[:4+w.r.IntN(6)]
+		words[last] = fmt.Sprintf("solo%05d", w.r.IntN(3200))[:4+w.r.IntN(6)]
 	}
 	c.Query = strings.Join(words, " ")
 	return c
@@ -152,12 +152,12 @@ func TestListsFindWhatLookingAtAllFinds(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	w := &world{t, rand.New(rand.NewPCG(seed, 1)), open(t)(), map[search.Key]search.Document{}}
-	for first := 0; first < 4000; first += 800 {
+	for first := 0; first < 3200; first += 800 {
 		w.write(first, 800)
 	}
-	w.write(4000, 1)
+	w.write(3200, 1)
 	numbers := w.numbers()
-	for range 400 {
+	for range 200 {
 		c := w.criteria()
 		for _, title := range []bool{false, true} {
 			want := w.fitting(numbers, c, title)
