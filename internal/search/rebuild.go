@@ -25,6 +25,8 @@ type rebuild struct {
 	after  string    // the last id of kinds[0] that was marked
 	began  time.Time
 	clear  bool // the slot that does not answer has to be emptied
+
+	finished bool // the filled slot is in order
 }
 
 // step does a little of what is to be done and says whether there is more right now.
@@ -93,8 +95,8 @@ func (r *rebuild) begin(ctx context.Context, i *Indexer) (bool, error) {
 	return err == nil, err
 }
 
-// fill empties the slot, marks the next resources, indexes what is marked, and at last
-// lets the slot answer.
+// fill empties the slot, marks the next resources, indexes what is marked, puts the slot in
+// order, and at last lets it answer.
 func (r *rebuild) fill(ctx context.Context, i *Indexer) (bool, error) {
 	switch {
 	case r.clear:
@@ -113,6 +115,13 @@ func (r *rebuild) fill(ctx context.Context, i *Indexer) (bool, error) {
 	left, err := i.bulk(ctx)
 	if err != nil || left || len(r.kinds) > 0 {
 		return true, err
+	}
+	if !r.finished {
+		return true, r.held(ctx, i, func(tx sqldb.Tx, st state) error {
+			more, err := i.index.Finish(tx, SlotOf(st.building))
+			r.finished = !more
+			return err
+		})
 	}
 	return true, r.swap(ctx, i)
 }
@@ -179,9 +188,6 @@ func (r *rebuild) swap(ctx context.Context, i *Indexer) error {
 		done = false
 		var left bool
 		if err := tx.Row("SELECT EXISTS (SELECT 1 FROM search_dirty WHERE bulk = 1)").Scan(&left); err != nil || left {
-			return err
-		}
-		if err := i.index.Filled(tx, SlotOf(st.building)); err != nil {
 			return err
 		}
 		done = true

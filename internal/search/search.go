@@ -105,8 +105,9 @@ type Index interface {
 	Clear(tx sqldb.Tx, slot Slot, limit int) (more bool, err error)
 	// Empty tells whether a slot holds nothing.
 	Empty(q sqldb.Querier, slot Slot) (bool, error)
-	// Filled is called in a transaction of its own after many documents were stored.
-	Filled(tx sqldb.Tx, slot Slot) error
+	// Finish is called before a filled slot answers, in transactions of their own, until it
+	// says that no more is to be done.
+	Finish(tx sqldb.Tx, slot Slot) (more bool, err error)
 }
 
 // Database is what the index lives in: that of the store, which tells when there is

@@ -92,5 +92,27 @@ func (i Index) Clear(tx sqldb.Tx, slot search.Slot, limit int) (bool, error) {
 	return i.Cleared(tx, slot, limit)
 }
 
-// Filled does nothing: the tables keep themselves in order.
-func (Index) Filled(sqldb.Tx, search.Slot) error { return nil }
+// mergePages is how many pages Finish merges at once.
+const mergePages = 64
+
+// Finish merges what many transactions left, since a search looks into each piece. It is
+// done a little at a time, because there is one writer for everything.
+func (Index) Finish(tx sqldb.Tx, slot search.Slot) (more bool, err error) {
+	for _, name := range []string{"titles", "terms"} {
+		table := "search_" + name + "_" + string(slot)
+		var before, after int64
+		if err := tx.Row("SELECT total_changes()").Scan(&before); err != nil {
+			return false, err
+		}
+		if err := tx.Exec("INSERT INTO "+table+" ("+table+", rank) VALUES ('merge', ?)", -mergePages); err != nil {
+			return false, err
+		}
+		if err := tx.Row("SELECT total_changes()").Scan(&after); err != nil {
+			return false, err
+		}
+		if after-before > 1 { // it wrote something beside the command itself
+			return true, nil
+		}
+	}
+	return false, nil
+}

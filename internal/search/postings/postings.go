@@ -56,12 +56,12 @@ func (Index) Empty(q sqldb.Querier, slot search.Slot) (bool, error) {
 	return relational.Documents{}.Empty(q, slot)
 }
 
-// Filled counts rows, which is what PostgreSQL plans by.
-func (Index) Filled(tx sqldb.Tx, slot search.Slot) error {
+// Finish counts rows, which is what PostgreSQL plans by.
+func (Index) Finish(tx sqldb.Tx, slot search.Slot) (more bool, err error) {
 	for _, name := range []string{documentsOf(slot), textsOf(slot), postingsOf(slot)} {
 		if err := tx.Exec("ANALYZE " + name); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return false, nil
 }
