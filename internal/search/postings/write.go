@@ -1,7 +1,6 @@
 package postings
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/cadre-dev/cadre/internal/search"
@@ -158,71 +157,3 @@ func (w *writing) number(fresh []*numbered) error {
 	}
 	return nil
 }
-
-// insert stores rows, and answers the numbers that were free.
-func (w *writing) insert(all []*numbered) (done map[int64]bool, err error) {
-	done = map[int64]bool{}
-	if len(all) == 0 {
-		return done, nil
-	}
-	docids, public := make([]int64, len(all)), make([]int16, len(all))
-	text := make([][]string, 11)
-	for i, d := range all {
-		docids[i] = d.docid
-		if d.Public() {
-			public[i] = 1
-		}
-		for n, value := range []string{d.Kind, d.ID, d.Org, d.Slug, d.Name, relational.Tags(d.Document), d.Visibility, sqldb.Stamp(d.CreatedAt), d.Session, d.digest, d.Description} {
-			text[n] = append(text[n], value)
-		}
-	}
-	args := []any{docids, public}
-	for _, column := range text {
-		args = append(args, column)
-	}
-	err = w.tx.Rows(func(r sqldb.Scanner) error {
-		var docid int64
-		err := r.Scan(&docid)
-		done[docid] = true
-		return err
-	}, "INSERT INTO "+documentsOf(w.slot)+` (docid, public, kind, id, org, slug, name, tags, visibility, created_at, session, digest, description)
-		SELECT * FROM unnest(CAST(? AS BIGINT[]), CAST(? AS SMALLINT[]), CAST(? AS TEXT[]), CAST(? AS TEXT[]), CAST(? AS TEXT[]), CAST(? AS TEXT[]), CAST(? AS TEXT[]),
-		CAST(? AS TEXT[]), CAST(? AS TEXT[]), CAST(? AS TEXT[]), CAST(? AS TEXT[]), CAST(? AS TEXT[]), CAST(? AS TEXT[])) ON CONFLICT (docid) DO NOTHING RETURNING docid`, args...)
-	if err != nil {
-		return nil, err
-	}
-	return done, w.insertTexts(all, done)
-}
-
-func (w *writing) insertTexts(all []*numbered, done map[int64]bool) error {
-	var bodies []string
-	var docids []int64
-	for _, d := range all {
-		if done[d.docid] {
-			docids, bodies = append(docids, d.docid), append(bodies, d.Text)
-		}
-	}
-	return w.tx.Exec("INSERT INTO "+textsOf(w.slot)+" (docid, body) SELECT * FROM unnest(CAST(? AS BIGINT[]), CAST(? AS TEXT[]))", docids, bodies)
-}
-
-// changes are what comes to lists and goes from them, by list and document: above 0 what
-// comes, below what goes. What goes and comes back is no change.
-type changes map[string]map[int64]int
-
-func (c changes) note(lists []string, docid int64, by int) {
-	for _, list := range lists {
-		of := c[list]
-		if of == nil {
-			of = map[int64]int{}
-			c[list] = of
-		}
-		if of[docid] += by; of[docid] == 0 {
-			if delete(of, docid); len(of) == 0 {
-				delete(c, list)
-			}
-		}
-	}
-}
-
-// names are the lists that change, in order.
-func (c changes) names() []string { return slices.Sorted(maps.Keys(c)) }
