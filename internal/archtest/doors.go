@@ -20,7 +20,7 @@ var doors = []door{
 	{"internal/store/sqlite", "internal/store/relational", "the contract's transactions are written once in SQL; the driver brings the database"},
 	{"internal/store/postgres", "internal/store/relational", "the contract's transactions are written once in SQL; the driver brings the database"},
 	{"internal/search/fts5", "internal/search/relational", "the table of documents and the ranking are the same in every database"},
-	{"internal/search/tsvector", "internal/search/relational", "the table of documents and the ranking are the same in every database"},
+	{"internal/search/postings", "internal/search/relational", "the table of documents and the ranking are the same in every database"},
 	{"internal/model/replay", "internal/model/cassette", "it plays what a cassette holds"},
 	{"internal/model/modeltest", "internal/model/cassette", "each provider's wire is recorded"},
 	{"internal/model/modeltest", "internal/model/replay", "each provider's recording is played"},

@@ -28,7 +28,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/search/fts5"
-	"github.com/cadre-dev/cadre/internal/search/tsvector"
+	"github.com/cadre-dev/cadre/internal/search/postings"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/postgres"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
@@ -111,7 +111,7 @@ type StoreOptions struct {
 func Stores() []StoreDriver {
 	return []StoreDriver{
 		{
-			Name: "postgres", Search: tsvector.New, Chosen: func(env func(string) string) bool { return postgres.FromEnv(env).URL != "" },
+			Name: "postgres", Search: postings.New, Chosen: func(env func(string) string) bool { return postgres.FromEnv(env).URL != "" },
 			Open: func(ctx context.Context, o StoreOptions) (store.Store, error) {
 				p := postgres.FromEnv(o.Env)
 				p.Log = o.Log
