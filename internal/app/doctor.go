@@ -43,7 +43,8 @@ func Doctor(ctx context.Context, dir string) []Finding {
 		database, clock := checkStore(ctx, dir)
 		return append(findings, clock, checkAddress(ctx), database, checkEngine(dir))
 	}
-	return append(findings, checkClock(time.Time{}), checkHealth(ctx, dir, pid))
+	findings = append(findings, checkClock(time.Time{}), checkHealth(ctx, dir, pid))
+	return append(findings, checkNotices(ctx, dir)...)
 }
 
 func checkFolder(dir string) Finding {

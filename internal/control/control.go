@@ -62,6 +62,7 @@ type Control struct {
 	running sync.WaitGroup
 	direct  direct
 	others  others
+	stalls  stalls
 	work    context.Context // ends with the cause engine.ErrStopping
 	stop    context.CancelCauseFunc
 }
