@@ -182,6 +182,9 @@ func (a *App) openFolder(context.Context) error {
 
 func (a *App) openStore(ctx context.Context) error {
 	driver := standard.Store(os.Getenv)
+	if err := belongs(a.opt.DataDir, driver); err != nil {
+		return err
+	}
 	if err := a.saveBeforeMigration(ctx, driver); err != nil {
 		return err
 	}
@@ -191,6 +194,9 @@ func (a *App) openStore(ctx context.Context) error {
 	}
 	a.onClose("store", func(context.Context) error { return s.Close() })
 	a.driver = driver.Name
+	if err := remember(ctx, a.opt.DataDir, driver, s); err != nil {
+		return err
+	}
 	if a.store, err = a.decorated(s); err != nil {
 		return err
 	}

@@ -20,6 +20,9 @@ import (
 // dump is the command that saves that.
 func Backup(ctx context.Context, version, dir, out string) (m backup.Manifest, dump string, err error) {
 	driver := standard.Store(os.Getenv)
+	if err := belongs(dir, driver); err != nil {
+		return m, "", err
+	}
 	s := backup.Source{Dir: dir, Version: version, Store: driver.Name, Artifacts: openArtifacts, Now: time.Now()}
 	if driver.Files != nil {
 		s.Database = func(ctx context.Context, to string) (store.Copied, error) { return driver.Files.Copy(ctx, dir, to) }
@@ -34,6 +37,9 @@ func Backup(ctx context.Context, version, dir, out string) (m backup.Manifest, d
 // Restore brings a backup into a data folder.
 func Restore(ctx context.Context, dir, file string, force bool) (backup.Restored, error) {
 	driver := standard.Store(os.Getenv)
+	if err := belongs(dir, driver); err != nil {
+		return backup.Restored{}, err
+	}
 	t := backup.Target{
 		Dir: dir, Force: force, Store: driver.Name, Derived: []string{"engine"}, Now: time.Now(),
 		Artifacts: func(ctx context.Context, dir string) (artifact.Store, error) {

@@ -139,7 +139,11 @@ const inspectTime = 30 * time.Second
 func checkStore(ctx context.Context, dir string) (database, clock Finding) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
-	found, err := standard.Store(os.Getenv).Inspect(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv})
+	driver := standard.Store(os.Getenv)
+	if err := belongs(dir, driver); err != nil {
+		return Finding{"store", false, fault.From(err).Message, "nothing was changed; the variable may be missing in this shell or in the unit of a service"}, checkClock(time.Time{})
+	}
+	found, err := driver.Inspect(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv})
 	clock = checkClock(found.Newest)
 	switch {
 	case errors.Is(err, store.ErrNewerSchema):

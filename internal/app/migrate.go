@@ -19,6 +19,9 @@ func Migrate(ctx context.Context, dir string, up bool) (cli.Schema, error) {
 	driver := standard.Store(os.Getenv)
 	o := standard.StoreOptions{DataDir: dir, Env: os.Getenv}
 	if up {
+	if err := belongs(dir, driver); err != nil {
+		return cli.Schema{}, err
+	}
 		return migrateUp(ctx, driver, o)
 	}
 	if pid := config.Holder(dir); pid != 0 && driver.Files != nil {
