@@ -182,7 +182,7 @@ func (a *App) openFolder(context.Context) error {
 
 func (a *App) openStore(ctx context.Context) error {
 	driver := standard.Store(os.Getenv)
-	if err := belongs(a.opt.DataDir, driver); err != nil {
+	if err := intact(a.opt.DataDir, driver); err != nil {
 		return err
 	}
 	if err := a.saveBeforeMigration(ctx, driver); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cadre-dev/cadre/internal/backup"
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/standard"
@@ -24,6 +25,15 @@ type belonging struct {
 	Store    string `json:"store"`    // the driver's name
 	Database string `json:"database"` // the database's id
 	Place    string `json:"place"`    // what people call it
+}
+
+// intact refuses a folder that belongs to a database elsewhere which is not the one that is
+// asked for, and one into which a restore was interrupted.
+func intact(dir string, driver standard.StoreDriver) error {
+	if err := belongs(dir, driver); err != nil {
+		return err
+	}
+	return backup.Interrupted(dir)
 }
 
 // belongs refuses a database of the folder's own where the folder belongs to one elsewhere.

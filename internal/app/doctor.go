@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cadre-dev/cadre/internal/backup"
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -142,6 +143,9 @@ func checkStore(ctx context.Context, dir string) (database, clock Finding) {
 	driver := standard.Store(os.Getenv)
 	if err := belongs(dir, driver); err != nil {
 		return Finding{"store", false, fault.From(err).Message, "nothing was changed; the variable may be missing in this shell or in the unit of a service"}, checkClock(time.Time{})
+	}
+	if err := backup.Interrupted(dir); err != nil {
+		return Finding{"store", false, fault.From(err).Message, "nothing was deleted: what was there before is in the replaced-… folders"}, checkClock(time.Time{})
 	}
 	found, err := driver.Inspect(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv})
 	clock = checkClock(found.Newest)
