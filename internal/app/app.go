@@ -197,6 +197,9 @@ func (a *App) openFolder(context.Context) error {
 
 func (a *App) openStore(ctx context.Context) error {
 	driver := standard.Store(os.Getenv)
+	if err := intact(a.opt.DataDir, driver); err != nil {
+		return err
+	}
 	if err := a.saveBeforeMigration(ctx, driver); err != nil {
 		return err
 	}
@@ -206,6 +209,9 @@ func (a *App) openStore(ctx context.Context) error {
 	}
 	a.onClose("store", func(context.Context) error { return s.Close() })
 	a.driver = driver.Name
+	if err := remember(ctx, a.opt.DataDir, driver, s); err != nil {
+		return err
+	}
 	if a.store, err = a.decorated(s); err != nil {
 		return err
 	}
@@ -321,7 +327,7 @@ func (a *App) dispatcher(owner string) error {
 	a.deps = pipeline.Deps{
 		Store: a.store, Authz: authoperator.New(owner), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
 		Catalogue: a.known, Artifacts: a.artifact, Link: a.files.Link, Lane: a.lane,
-		Search: search.NewFinder(a.index), Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Processes: processes{a.host, a.log},
+		Search: search.NewFinder(a.index), Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Stalled: a.control.Stalled, Processes: processes{a.host, a.log},
 		BodyDigest: func(body []byte) string {
 			mac := hmac.New(sha256.New, key)
 			mac.Write(body)
@@ -338,7 +344,7 @@ func (a *App) dispatcher(owner string) error {
 	a.verbs = append(a.verbs, discovery.Verbs(a.deps)...)
 	a.verbs = append(a.verbs, server.ModelsVerb(a.deps, a.known), server.InfoVerb(server.Facts{
 		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),
-		Store: a.driver, Engine: a.opt.Engine,
+		Store: a.driver, Engine: a.opt.Engine, Notices: a.control.Notices,
 	}, a.health))
 	a.dispatch, err = server.NewDispatcher(a.verbs, []identity.Verifier{verifier}, validator, a.log)
 	return err

@@ -20,6 +20,12 @@ import (
 // dump is the command that saves that.
 func Backup(ctx context.Context, version, dir, out string) (m backup.Manifest, dump string, err error) {
 	driver := standard.Store(os.Getenv)
+	if err := intact(dir, driver); err != nil {
+		return m, "", err
+	}
+	if err := readable(ctx, driver, dir); err != nil {
+		return m, "", err
+	}
 	s := backup.Source{Dir: dir, Version: version, Store: driver.Name, Artifacts: openArtifacts, Now: time.Now()}
 	if driver.Files != nil {
 		s.Database = func(ctx context.Context, to string) (store.Copied, error) { return driver.Files.Copy(ctx, dir, to) }
@@ -34,6 +40,9 @@ func Backup(ctx context.Context, version, dir, out string) (m backup.Manifest, d
 // Restore brings a backup into a data folder.
 func Restore(ctx context.Context, dir, file string, force bool) (backup.Restored, error) {
 	driver := standard.Store(os.Getenv)
+	if err := belongs(dir, driver); err != nil {
+		return backup.Restored{}, err
+	}
 	t := backup.Target{
 		Dir: dir, Force: force, Store: driver.Name, Derived: []string{"engine"}, Now: time.Now(),
 		Artifacts: func(ctx context.Context, dir string) (artifact.Store, error) {
@@ -42,8 +51,28 @@ func Restore(ctx context.Context, dir, file string, force bool) (backup.Restored
 	}
 	if driver.Files != nil {
 		t.Files = *driver.Files
+	} else if err := readable(ctx, driver, dir); err != nil {
+		return backup.Restored{}, err
 	}
 	return backup.Restore(ctx, file, t)
+}
+
+// readable refuses, before anything is opened for writing, a database whose schema this
+// release does not work with: NEWER_SCHEMA, and of one elsewhere, which could not be read
+// without changing it, SCHEMA_PENDING. A file of an older schema can be saved as it is.
+func readable(ctx context.Context, driver standard.StoreDriver, dir string) error {
+	if driver.Files != nil {
+		has, release, err := driver.Files.Schemas(ctx, dir)
+		if err == nil && has > release {
+			return store.NewerSchema(has, release)
+		}
+		return nil // what else is wrong with it is said by whoever copies it
+	}
+	found, err := driver.Inspect(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv})
+	if err == nil && found.Exists && len(found.Pending) > 0 {
+		return schemaPending(found)
+	}
+	return err
 }
 
 // saveBeforeMigration copies the database before this release changes its schema.

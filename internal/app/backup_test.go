@@ -15,6 +15,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/postgres"
 	"github.com/cadre-dev/cadre/internal/store/postgres/postgrestest"
+	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 )
 
 func TestTheDumpCommandHasNoSecret(t *testing.T) {
@@ -109,5 +110,49 @@ func TestABackupBesidePostgreSQL(t *testing.T) { // not parallel: it sets the en
 	t.Setenv("DATABASE_URL", "")
 	if _, err := Restore(t.Context(), to, file, false); fault.ReasonOf(err) != "OTHER_STORE" {
 		t.Errorf("with SQLite it says %v", err)
+	}
+}
+
+// A database with another schema is neither changed nor saved half understood: of a newer
+// release, and, where it could not be read without changing it, of an older one.
+func TestABackupRefusesAnotherSchema(t *testing.T) { // not parallel: it sets the environment
+	t.Setenv("DATABASE_URL", "")
+	t.Setenv("CADRE_DATABASE_URL", "")
+	out := func() string { return filepath.Join(t.TempDir(), "b.tar.gz") }
+	dir := oldFolder(t)
+	if m, _, err := Backup(t.Context(), "1.0", dir, out()); err != nil || m.Schema != 1 {
+		t.Errorf("of an old file it tells %+v, %v", m, err)
+	}
+	if err := sqlitetest.FromTheFuture(dir, 999); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Backup(t.Context(), "1.0", dir, out()); fault.ReasonOf(err) != "NEWER_SCHEMA" {
+		t.Errorf("of a newer file it says %v", err)
+	}
+	url := postgrestest.Start(t).URL(t)
+	t.Setenv("CADRE_DATABASE_URL", url)
+	elsewhere := t.TempDir()
+	s, err := postgres.Open(t.Context(), postgres.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := out()
+	if _, _, err := Backup(t.Context(), "1.0", elsewhere, file); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ change, reason string }{
+		{"DELETE FROM schema_version WHERE version_id = (SELECT max(version_id) FROM schema_version)", "SCHEMA_PENDING"},
+		{"INSERT INTO schema_version (version_id, is_applied) VALUES (999, true)", "NEWER_SCHEMA"},
+	} {
+		postgrestest.Exec(t, url, c.change)
+		if _, _, err := Backup(t.Context(), "1.0", elsewhere, out()); fault.ReasonOf(err) != c.reason {
+			t.Errorf("a backup says %v, want %s", err, c.reason)
+		}
+		if _, err := Restore(t.Context(), elsewhere, file, false); fault.ReasonOf(err) != c.reason {
+			t.Errorf("a restore says %v, want %s", err, c.reason)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cadre-dev/cadre/internal/backup"
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -43,7 +44,8 @@ func Doctor(ctx context.Context, dir string) []Finding {
 		database, clock := checkStore(ctx, dir)
 		return append(findings, clock, checkAddress(ctx), database, checkEngine(dir))
 	}
-	return append(findings, checkClock(time.Time{}), checkHealth(ctx, dir, pid))
+	findings = append(findings, checkClock(time.Time{}), checkHealth(ctx, dir, pid))
+	return append(findings, checkNotices(ctx, dir)...)
 }
 
 func checkFolder(dir string) Finding {
@@ -138,7 +140,14 @@ const inspectTime = 30 * time.Second
 func checkStore(ctx context.Context, dir string) (database, clock Finding) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
-	found, err := standard.Store(os.Getenv).Inspect(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv})
+	driver := standard.Store(os.Getenv)
+	if err := belongs(dir, driver); err != nil {
+		return Finding{"store", false, fault.From(err).Message, "nothing was changed; the variable may be missing in this shell or in the unit of a service"}, checkClock(time.Time{})
+	}
+	if err := backup.Interrupted(dir); err != nil {
+		return Finding{"store", false, fault.From(err).Message, "nothing was deleted: what was there before is in the replaced-… folders"}, checkClock(time.Time{})
+	}
+	found, err := driver.Inspect(ctx, standard.StoreOptions{DataDir: dir, Env: os.Getenv})
 	clock = checkClock(found.Newest)
 	switch {
 	case errors.Is(err, store.ErrNewerSchema):

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,4 +75,35 @@ func checkHealth(ctx context.Context, dir string, pid int) Finding {
 		return Finding{"health", false, said, "inputs are accepted and wait; `cadre logs` says more"}
 	}
 	return Finding{"health", true, "ok", ""}
+}
+
+// checkNotices repeats what the running server wants a person to know: that others of its
+// database are silent. Nothing when there is nothing, or when it does not answer, which
+// checkHealth tells.
+func checkNotices(ctx context.Context, dir string) []Finding {
+	s, err := config.ReadServer(dir)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/server", nil)
+	if err != nil {
+		return nil
+	}
+	res, err := (&http.Client{}).Do(req)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = res.Body.Close() }()
+	var info struct{ Notices []string }
+	if json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&info) != nil {
+		return nil
+	}
+	var all []Finding
+	for _, notice := range info.Notices {
+		what, advice, _ := strings.Cut(notice, ": ")
+		all = append(all, Finding{"other servers", false, what, advice})
+	}
+	return all
 }

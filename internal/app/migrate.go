@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/cadre-dev/cadre/internal/backup"
 	"github.com/cadre-dev/cadre/internal/cli"
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/fault"
@@ -17,6 +19,9 @@ import (
 // holds it.
 func Migrate(ctx context.Context, dir string, up bool) (cli.Schema, error) {
 	driver := standard.Store(os.Getenv)
+	if err := intact(dir, driver); err != nil {
+		return cli.Schema{}, err
+	}
 	o := standard.StoreOptions{DataDir: dir, Env: os.Getenv}
 	if up {
 		return migrateUp(ctx, driver, o)
@@ -42,7 +47,11 @@ func migrateUp(ctx context.Context, driver standard.StoreDriver, o standard.Stor
 	if err != nil {
 		return cli.Schema{}, err
 	}
+	var saved string
 	if len(before.Pending) > 0 {
+		if saved, err = copyBefore(ctx, driver, o.DataDir); err != nil {
+			return cli.Schema{}, err
+		}
 		s, err := driver.Open(ctx, o)
 		if err != nil {
 			return cli.Schema{}, err
@@ -53,8 +62,20 @@ func migrateUp(ctx context.Context, driver standard.StoreDriver, o standard.Stor
 	}
 	after, err := driver.Inspect(ctx, o)
 	told := schemaOf(driver, o.DataDir, after)
-	told.Applied = stepsOf(before.Pending)
+	told.Applied, told.Copy = stepsOf(before.Pending), saved
 	return told, err
+}
+
+// copyBefore copies a database that lies in the data folder, as a start does; "" without one.
+func copyBefore(ctx context.Context, driver standard.StoreDriver, dir string) (string, error) {
+	if driver.Files == nil {
+		return "", nil
+	}
+	u, err := backup.BeforeMigration(ctx, dir, *driver.Files, os.Getenv, time.Now())
+	if u == nil {
+		return "", err
+	}
+	return u.Copy, err
 }
 
 func schemaOf(driver standard.StoreDriver, dir string, found store.Inspection) cli.Schema {

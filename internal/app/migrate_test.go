@@ -41,8 +41,11 @@ func TestAnOldDatabaseIsToldAndBroughtUpToDate(t *testing.T) {
 	if err != nil || s.Version != s.Release || len(s.Applied) != pending || len(s.Pending) != 0 {
 		t.Errorf("after the migration the status is %+v, %v", s, err)
 	}
+	if has, _, err := schemaOfFile(t, s.Copy); err != nil || has != 1 {
+		t.Errorf("the copy %q has the schema v%d, %v", s.Copy, has, err)
+	}
 	s, err = Migrate(t.Context(), dir, true)
-	if err != nil || len(s.Applied) != 0 {
+	if err != nil || len(s.Applied) != 0 || s.Copy != "" {
 		t.Errorf("a second migration did %+v, %v", s, err)
 	}
 }
@@ -70,4 +73,18 @@ func TestADatabaseThatIsHeldOrNewerIsNotMigrated(t *testing.T) {
 			t.Errorf("of a newer release (up: %v) it gave %v", up, err)
 		}
 	}
+}
+
+// schemaOfFile is the schema of a database in a file of any name.
+func schemaOfFile(t *testing.T, path string) (has, release int64, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, sqlite.FileName), data, 0o600); err != nil {
+		return 0, 0, err
+	}
+	return sqlite.Schemas(t.Context(), dir)
 }

@@ -61,14 +61,19 @@ func openNodes(ctx context.Context, dir string) (store.Store, store.Shared, erro
 	case err != nil:
 		return nil, nil, err
 	case len(found.Pending) > 0:
-		return nil, nil, fault.New(fault.FailedPrecondition, "SCHEMA_PENDING",
-			"the database has the schema v%d and this cadre works with v%d: see `cadre migrate status`", found.Schema, found.Release)
+		return nil, nil, schemaPending(found)
 	}
 	s, err := driver.Open(ctx, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	return s, s.(store.Shared), nil
+}
+
+// schemaPending is the fault for a database that a command would have to change first.
+func schemaPending(found store.Inspection) error {
+	return fault.New(fault.FailedPrecondition, "SCHEMA_PENDING",
+		"the database has the schema v%d and this cadre works with v%d: use the cadre that made it, or bring it up to date with `cadre migrate up`, as the next `cadre up` does", found.Schema, found.Release)
 }
 
 // listNodes joins the servers with their turns. A turn may be of one that nobody knows any

@@ -178,6 +178,9 @@ func (t Target) exchange(ctx context.Context, m Manifest, stage string) (string,
 	if err != nil {
 		return "", err
 	}
+	if err := t.begun(); err != nil {
+		return "", err
+	}
 	for _, f := range m.Members {
 		if name := f.setting(); name != "" {
 			if err := swap(filepath.Join(stage, name), filepath.Join(t.Dir, name), filepath.Join(aside, name)); err != nil {
@@ -194,6 +197,9 @@ func (t Target) exchange(ctx context.Context, m Manifest, stage string) (string,
 		if err := t.Files.Adopt(ctx, t.Dir, filepath.Join(stage, t.Files.Name), aside); err != nil {
 			return "", err
 		}
+	}
+	if err := os.Remove(filepath.Join(t.Dir, BegunName)); err != nil {
+		return "", err
 	}
 	if os.Remove(aside) == nil { // it is empty
 		return "", nil

@@ -45,11 +45,11 @@ func Write(ctx context.Context, s Source, out string) (Manifest, error) {
 		return Manifest{}, fault.New(fault.AlreadyExists, "BACKUP_EXISTS", "%s exists already: name another file with --out", out)
 	}
 	sweep(filepath.Dir(out))
-	temp, err := os.MkdirTemp(filepath.Dir(out), tempPrefix)
+	temp, done, err := workshop(filepath.Dir(out))
 	if err != nil {
 		return Manifest{}, cannotWrite(out, err)
 	}
-	defer func() { _ = os.RemoveAll(temp) }()
+	defer done()
 	w := &writing{Source: s, temp: temp, m: Manifest{Format: Format, Cadre: s.Version, CreatedAt: s.Now.UTC(), Store: s.Store, Keys: []Key{}}}
 	defer w.close()
 	for _, step := range []func(context.Context) error{w.keys, w.database, w.settings, w.artifacts, w.archive} {
@@ -62,23 +62,6 @@ func Write(ctx context.Context, s Source, out string) (Manifest, error) {
 		return Manifest{}, cannotWrite(out, err)
 	}
 	return w.m, nil
-}
-
-const (
-	// tempPrefix begins the folders in which backups are made.
-	tempPrefix = ".cadre-backup-"
-	// oldRemains is the age at which such a folder is taken for one that a dead process left.
-	oldRemains = 24 * time.Hour
-)
-
-// sweep removes what backups that were killed left long ago.
-func sweep(dir string) {
-	left, _ := filepath.Glob(filepath.Join(dir, tempPrefix+"*"))
-	for _, d := range left {
-		if info, err := os.Lstat(d); err == nil && info.IsDir() && time.Since(info.ModTime()) > oldRemains {
-			_ = os.RemoveAll(d)
-		}
-	}
 }
 
 // publish gives a finished file its name, durably. It replaces none.

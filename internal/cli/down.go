@@ -98,4 +98,7 @@ func (c *app) statusTable(url string, info *serverv1.ServerInfo) {
 	for _, reason := range info.GetDegraded() {
 		c.printf("  %s\n", reason)
 	}
+	for _, notice := range info.GetNotices() {
+		c.printf("notice   %s\n", notice)
+	}
 }

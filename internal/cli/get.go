@@ -99,6 +99,7 @@ func (c *app) get(ctx context.Context, all []target) error {
 		}
 		return err
 	})
+	defer c.noteStalled(found)
 	switch {
 	case len(found) == 0:
 		return failed
@@ -146,6 +147,7 @@ func (c *app) list(ctx context.Context, kindWord string, f listFlags) error {
 				c.note("no %s", resource.Meta(k).GetPlural())
 				return nil
 			}
+			defer c.noteStalled(all)
 			return c.showAll(all)
 		}
 		req.PageToken = next

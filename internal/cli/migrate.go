@@ -16,6 +16,7 @@ type Schema struct {
 	Release int64        `json:"release"` // the version that this cadre makes
 	Pending []SchemaStep `json:"pending"`
 	Applied []SchemaStep `json:"applied,omitempty"` // by this call
+	Copy    string       `json:"copy,omitempty"`    // of the database as it was before
 }
 
 // SchemaStep is one migration.
@@ -41,7 +42,7 @@ back but a backup.`,
 	cmd.AddCommand(c.migrateVerb("status", "Say which version the schema has and what is pending", false,
 		"Changes nothing. While a server holds the data folder its database is not opened."))
 	cmd.AddCommand(c.migrateVerb("up", "Make the pending steps", true,
-		"Makes what `cadre migrate status` shows as pending; a database that is not there yet is made. Refused while a\nserver holds the data folder. Other servers on the same PostgreSQL database must be stopped first."))
+		"Makes what `cadre migrate status` shows as pending; a database that is not there yet is made. One in\nthe data folder is copied first, as at a start. Refused while a server holds the folder. Other servers on the same PostgreSQL database must be stopped first."))
 	return cmd
 }
 
@@ -73,6 +74,9 @@ func (c *app) schema(s Schema) {
 	switch {
 	case len(s.Applied) > 0:
 		c.printf("applied  %s\n", joinSteps(s.Applied))
+		if s.Copy != "" {
+			c.printf("copy     %s is the database as it was\n", s.Copy)
+		}
 	case len(s.Pending) == 0:
 		c.printf("pending  nothing\n")
 	}

@@ -44,6 +44,7 @@ func (c *app) watch(ctx context.Context, cl *client, w watch) error {
 	ctx, stop := interrupts(ctx, func() bool { return c.interrupted(p, w) })
 	defer stop()
 	f := &following{watch: w, printer: p, tracker: newTracker(w)}
+	defer f.heed(ctx, cl)()
 	if w.after > 0 {
 		f.cursor = strconv.FormatInt(w.after, 10)
 	}

@@ -118,11 +118,18 @@ func WriteServer(dir string, s ServerFile) error {
 	if err != nil {
 		return err
 	}
-	tmp := filepath.Join(dir, "."+ServerFileName+".tmp")
-	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
-		return dataFault(dir, err)
+	return Replace(filepath.Join(dir, ServerFileName), append(data, '\n'))
+}
+
+// Replace writes a small file of the data folder, whole or not at all, that only its owner
+// can read. Two processes must not write one file at once.
+func Replace(path string, data []byte) error {
+	dir, name := filepath.Split(path)
+	tmp := filepath.Join(dir, "."+name+".tmp")
+	if err := os.WriteFile(tmp, data, 0o600); err != nil {
+		return dataFault(filepath.Clean(dir), err)
 	}
-	return os.Rename(tmp, filepath.Join(dir, ServerFileName))
+	return os.Rename(tmp, path)
 }
 
 // ReadServer reads it; fs.ErrNotExist when no server ran or the last one ended well.

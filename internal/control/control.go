@@ -47,8 +47,10 @@ type Options struct {
 	Direct bool
 	// DispatchEvery is how often lost nudges are looked for. Default 10 s.
 	DispatchEvery time.Duration
-	Now           func() time.Time
-	Log           *slog.Logger
+	// MendEvery is how often is looked whether a store that failed is well again. Default 3 s.
+	MendEvery time.Duration
+	Now       func() time.Time
+	Log       *slog.Logger
 }
 
 // Control is the orchestration of one server. Make it with New.
@@ -62,7 +64,10 @@ type Control struct {
 	running sync.WaitGroup
 	direct  direct
 	others  others
-	work    context.Context // ends with the cause engine.ErrStopping
+	stalls  stalls
+	missed  atomic.Pointer[store.Nudge] // the newest wake that the engine of this process did not take
+	hurt    atomic.Bool                 // the store failed, and what it stopped was not woken since
+	work    context.Context             // ends with the cause engine.ErrStopping
 	stop    context.CancelCauseFunc
 }
 
@@ -70,6 +75,9 @@ type Control struct {
 func New(o Options) *Control {
 	if o.DispatchEvery == 0 {
 		o.DispatchEvery = 10 * time.Second
+	}
+	if o.MendEvery == 0 {
+		o.MendEvery = 3 * time.Second
 	}
 	c := &Control{Options: o, wakes: make(chan store.Nudge, 4096), reached: make(chan struct{}, 1), direct: direct{busy: map[string]bool{}}}
 	c.others.hints = make(chan string, 1024)
@@ -106,6 +114,7 @@ func (c *Control) Start(ctx context.Context) error {
 		c.running.Go(func() { c.nudge(work) })
 	}
 	c.running.Go(func() { c.dispatch(work) })
+	c.running.Go(func() { c.mend(work) })
 	c.running.Go(func() { c.follow(work) })
 	c.share(work)
 	return nil
@@ -127,6 +136,7 @@ func (c *Control) Peek(ctx context.Context, session string) (engine.Decision, er
 	}
 	work, err := c.Store.Peek(ctx, session, c.Now())
 	if err != nil {
+		c.note(err)
 		return engine.Decision{}, err
 	}
 	d := c.decide(work)

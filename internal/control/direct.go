@@ -73,6 +73,7 @@ func (c *Control) begin(n store.Nudge) bool {
 func (c *Control) serve(ctx context.Context, n store.Nudge) {
 	for {
 		idle, err := c.step(ctx, n.Session)
+		c.note(err)
 		switch {
 		case err != nil || !idle:
 			c.direct.leave(n.Session, true)
@@ -118,6 +119,7 @@ func (c *Control) attempt(ctx context.Context, a engine.Attempt, gone string) er
 		return nil
 	}
 	if err != nil {
+		c.note(err)
 		c.Log.WarnContext(ctx, "attempt ended without an outcome", "session", a.Session, "execution", a.Execution, "attempt", a.ID, "error", err)
 	}
 	return err

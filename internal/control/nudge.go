@@ -57,6 +57,10 @@ func (c *Control) wake(ctx context.Context, n store.Nudge) {
 		c.silent.Store(false)
 	case ctx.Err() != nil:
 	default:
+		if c.Direct { // its files lie on the disk that the store's lie on
+			c.missed.Store(&n)
+			c.hurt.Store(true)
+		}
 		level := slog.LevelDebug
 		if !c.silent.Swap(true) {
 			level = slog.LevelWarn

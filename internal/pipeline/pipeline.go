@@ -47,6 +47,9 @@ type Deps struct {
 	Wake func(session string, revision int64)
 	// Tell stops a running attempt on this node at once.
 	Tell func(store.Fence)
+	// Stalled says why a session's turn does not go on although it runs; "" when nothing
+	// is in its way. It may be some seconds old. Nil where the store has one server alone.
+	Stalled func(ctx context.Context, session string) (string, error)
 	// Link signs a short-lived address for an artifact's bytes.
 	Link func(*artifactv1.Artifact) (url string, expires time.Time)
 	// Processes are what tool calls started.

@@ -41,6 +41,9 @@ type Runner struct {
 
 	mu   sync.Mutex
 	live map[string]*attempt // by attempt id
+	// excused counts, by execution, attempts that ended because the store failed: they do
+	// not count as attempts without progress.
+	excused map[string]int32
 }
 
 type attempt struct {
@@ -75,7 +78,7 @@ func New(o Options) *Runner {
 	}
 	return &Runner{
 		store: o.Store, effects: o.Effects, boot: o.BootEpoch, node: o.Node, opt: o.Turn, beat: o.Heartbeat, log: o.Log,
-		live: map[string]*attempt{},
+		live: map[string]*attempt{}, excused: map[string]int32{},
 	}
 }
 
@@ -107,10 +110,33 @@ func (r *Runner) Run(ctx context.Context, a engine.Attempt, gone string) error {
 	if refusal != nil && claimed.First {
 		return r.refuse(ctx, claimed, refusal)
 	}
-	if claimed.Redispatches > maxRedispatches {
+	if claimed.Redispatches-r.pardon(a.Execution, claimed.Redispatches) > maxRedispatches {
 		return r.refuse(ctx, claimed, errLost)
 	}
-	return turn.Run(ctx, r.effects, claimed, r.opt)
+	err = turn.Run(ctx, r.effects, claimed, r.opt)
+	r.excuse(a.Execution, err)
+	return err
+}
+
+// excuse notes an attempt that ended because the store failed.
+func (r *Runner) excuse(execution string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if store.Failed(err) {
+		r.excused[execution]++
+	} else {
+		delete(r.excused, execution)
+	}
+}
+
+// pardon answers how many of the attempts that a turn lost without progress are excused.
+func (r *Runner) pardon(execution string, lost int32) int32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if lost == 0 { // there was progress
+		delete(r.excused, execution)
+	}
+	return min(r.excused[execution], lost)
 }
 
 // claimEvents are what a claim adds to the log: the turn started, or it was

@@ -75,19 +75,25 @@ func start(t *testing.T, dir string, m play) *process {
 // startWith starts a process that begins turns by itself, or by way of its engine.
 func startWith(t *testing.T, dir string, m play, direct bool) *process {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), dir)
+	log := slog.New(slog.DiscardHandler)
+	return startOn(t, dir, m, direct, &counted{Engine: memory.New(memory.Options{Log: log})}, func(s store.Store) store.Store { return s })
+}
+
+// startOn is startWith on an engine of the test's own and a store with something around it.
+func startOn(t *testing.T, dir string, m play, direct bool, e engine.Engine, around func(store.Store) store.Store) *process {
+	t.Helper()
+	opened, err := sqlite.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, store: s, events: eventlog.New(s)}
-	s.OnCommit(p.events.Publish)
-	log := slog.New(slog.DiscardHandler)
-	p.engine = &counted{Engine: memory.New(memory.Options{Log: log})}
+	p := &process{t: t, store: opened, events: eventlog.New(opened), engine: e}
+	opened.OnCommit(p.events.Publish)
+	s, log := around(opened), slog.New(slog.DiscardHandler)
 	boot := id.New("boot")
 	p.runner = runner.New(runner.Options{Store: s, BootEpoch: boot, Log: log, Effects: &runner.World{
 		Store: s, Models: m, Catalogue: free{}, Tools: func(string) (tool.Tool, bool) { return nil, false }, Events: p.events, Clock: time.Now, SlogTurns: log,
 	}})
-	p.control = control.New(control.Options{Store: s, Engine: p.engine, Runner: p.runner, BootEpoch: boot, Direct: direct, Now: time.Now, Log: log, DispatchEvery: 200 * time.Millisecond})
+	p.control = control.New(control.Options{Store: s, Engine: p.engine, Runner: p.runner, BootEpoch: boot, Direct: direct, Now: time.Now, Log: log, DispatchEvery: 200 * time.Millisecond, MendEvery: 10 * time.Millisecond})
 	if err := p.control.Inherit(t.Context()); err != nil {
 		t.Fatal(err)
 	}

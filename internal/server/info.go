@@ -22,6 +22,8 @@ type Facts struct {
 	Tools     []string
 	Store     string
 	Engine    string
+	// Notices are what a person should know although the server is well; nil for none.
+	Notices func(context.Context) []string
 }
 
 // InfoVerb answers GetServerInfo, without a token.
@@ -36,6 +38,9 @@ func InfoVerb(f Facts, health Health) pipeline.Verb {
 			}
 			if reasons := health(ctx); len(reasons) > 0 {
 				info.Health, info.Degraded = "degraded", reasons
+			}
+			if f.Notices != nil {
+				info.Notices = f.Notices(ctx)
 			}
 			r.Answer = info
 			return nil

@@ -94,6 +94,9 @@ type StoreDriver struct {
 	Search func() search.Index
 	// Inspect looks into a database without changing it; the error says what is wrong.
 	Inspect func(ctx context.Context, o StoreOptions) (store.Inspection, error)
+	// Place is what people call the database that the environment asks for, without
+	// secrets; nil of a driver whose database lies in the data folder.
+	Place func(env func(name string) string) string
 	// Files is what the driver offers for backups when its database lies in the data
 	// folder; nil when it lies elsewhere.
 	Files *store.Files
@@ -120,6 +123,7 @@ func Stores() []StoreDriver {
 			Inspect: func(ctx context.Context, o StoreOptions) (store.Inspection, error) {
 				return postgres.Inspect(ctx, postgres.FromEnv(o.Env).URL)
 			},
+			Place: func(env func(string) string) string { return postgres.Place(postgres.FromEnv(env).URL) },
 		},
 		{
 			Name: "sqlite", Search: fts5.New, Files: &sqlite.Files,

@@ -204,6 +204,8 @@ func TestKillsAtTheStepsOfARestore(t *testing.T) {
 	}
 	for place, want := range map[string]string{"adopt.marked": "STORE_REPLACED", "adopt.aside": "STORE_MISSING", "adopt.renamed": "whole"} {
 		kill(place, "restore", foreign, "--force")
+		refuses(t, s, "restore", "was interrupted", "--force")
+		finds(t, s, "store", "was interrupted")
 		if got := state(t, s.Data); got != want {
 			t.Errorf("killed at %s it is %s, want %s", place, got, want)
 		}

@@ -109,6 +109,47 @@ func TestAFullDisk(t *testing.T) {
 	j.ends(t)
 }
 
+// Turns that stopped on a disk that stays full go on by themselves when there is room,
+// within half a minute and without a restart, and the server is well again.
+func TestTurnsGoOnAfterAFullDisk(t *testing.T) {
+	t.Parallel()
+	data := smallDisk(t, "64m")
+	s := built.Start(t, data)
+	var all []*job
+	for range 4 {
+		all = append(all, steady(t, s, 40))
+	}
+	filler := filepath.Join(data, "filler")
+	fill(t, filler)
+	<-time.NewTimer(25 * time.Second).C // the store is looked at again meanwhile, and so is the engine
+	for _, j := range all {
+		if phase := status(t, s, j.execution).GetPhase(); phase != agentexecutionv1.ExecutionPhase_running && phase != agentexecutionv1.ExecutionPhase_queued {
+			t.Errorf("on the full disk a turn is %s", phase)
+		}
+	}
+	done := map[*job]int{}
+	for _, j := range all {
+		done[j] = count(j.events(t), "agent.tool.completed")
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	room := time.Now()
+	for _, j := range all {
+		s.AwaitType(t, j.session, "agent.tool.completed", done[j]+1)
+		if took := time.Since(room); took > 30*time.Second {
+			t.Errorf("a turn went on %s after there was room", took)
+		}
+	}
+	t.Logf("all go on %s after there was room", time.Since(room).Round(time.Second))
+	for _, j := range all {
+		j.ends(t)
+	}
+	if said := s.MustRun(t, t.TempDir(), "status"); !strings.Contains(said, "health   ok") {
+		t.Errorf("afterwards the server says\n%s", said)
+	}
+}
+
 // fill writes until nothing more fits.
 func fill(t *testing.T, path string) {
 	t.Helper()

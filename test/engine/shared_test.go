@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
+	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/store/postgres/postgrestest"
 	"github.com/cadre-dev/cadre/test/built"
 )
@@ -201,6 +203,7 @@ func neverComesBack(t *testing.T, a, gone *built.Server) {
 		t.Fatal("no turn waits for the dead server")
 	}
 	t.Logf("%d turns wait for the dead server", waiting)
+	saysWhoIsSilent(t, a, all, node, waiting)
 	a.MustRun(t, t.TempDir(), "nodes", "forget", node)
 	for _, y := range all {
 		y.complete(t)
@@ -211,6 +214,62 @@ func neverComesBack(t *testing.T, a, gone *built.Server) {
 	if r := a.Run(t, t.TempDir(), "nodes", "forget", node); r.Code == 0 || !strings.Contains(r.Err, "no server") {
 		t.Errorf("a server that is not there was forgotten: exit %d, %s%s", r.Code, r.Out, r.Err)
 	}
+}
+
+// saysWhoIsSilent looks at what a server says of sessions that wait for a dead one.
+func saysWhoIsSilent(t *testing.T, a *built.Server, all []*tally, node string, waiting int) {
+	stalled := ""
+	for _, y := range all {
+		res, err := a.Sessions().Get(t.Context(), connect.NewRequest(&resourcev1.GetRequest{Ref: y.session}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := res.Msg.GetStatus().GetStalled(); said != "" {
+			stalled = y.session
+			waiting--
+			if !strings.Contains(said, "server "+node) || !strings.Contains(said, "cadre nodes forget "+node) {
+				t.Errorf("a session that waits for %s says %q", node, said)
+			}
+		}
+	}
+	if waiting != 0 || stalled == "" {
+		t.Fatalf("%d more turns wait for the dead server than sessions say so", waiting)
+	}
+	for _, line := range [][]string{{"get", "session", stalled}, {"sessions"}, {"status"}} {
+		if r := a.Run(t, t.TempDir(), line...); r.Code != 0 || !strings.Contains(r.Out+r.Err, "cadre nodes forget "+node) {
+			t.Errorf("cadre %s says exit %d, %s%s", strings.Join(line, " "), r.Code, r.Out, r.Err)
+		}
+	}
+	if r := a.Run(t, t.TempDir(), "doctor"); r.Code == 0 || !strings.Contains(r.Out, "other servers") || !strings.Contains(r.Out, "cadre nodes forget "+node) {
+		t.Errorf("cadre doctor says exit %d, %s%s", r.Code, r.Out, r.Err)
+	}
+	if said := attachUntil(t, a, stalled, "does not go on"); !strings.Contains(said, node) {
+		t.Errorf("cadre attach says %q", said)
+	}
+}
+
+// attachUntil watches a session until the command prints a text, and answers that line.
+func attachUntil(t *testing.T, s *built.Server, session, text string) string {
+	t.Helper()
+	cmd := s.Command(t, t.TempDir(), "attach", session)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.Contains(lines.Text(), text) {
+			return lines.Text()
+		}
+	}
+	t.Errorf("cadre attach ended and never said %q", text)
+	return ""
 }
 
 type nodeRow struct {

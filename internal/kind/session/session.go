@@ -266,5 +266,16 @@ func hydrate(ctx context.Context, d pipeline.Deps, m proto.Message) error {
 		s.Status = &sessionv1.SessionStatus{}
 	}
 	s.Status.LastSeq, s.Status.RemovedSeq = state.LastSeq, state.Removed
-	return nil
+	return stalled(ctx, d, s)
+}
+
+// stalled notes that the server is silent which works on the session.
+func stalled(ctx context.Context, d pipeline.Deps, s *sessionv1.Session) (err error) {
+	switch s.GetStatus().GetPhase() {
+	case sessionv1.SessionPhase_running, sessionv1.SessionPhase_cancelling:
+		if d.Stalled != nil {
+			s.Status.Stalled, err = d.Stalled(ctx, s.GetMetadata().GetId())
+		}
+	}
+	return err
 }

@@ -23,11 +23,13 @@ type slot struct {
 }
 
 // begin opens a transaction with its bounds and its token, in one round trip.
-// Everything is local to the transaction.
-func (p *slot) begin() string {
+// Everything is local to the transaction. The token is only written to the database with
+// this id.
+func (p *slot) begin(database string) string {
 	return fmt.Sprintf(`BEGIN; SET LOCAL statement_timeout = '15s'; SET LOCAL lock_timeout = '10s';
 SET LOCAL idle_in_transaction_session_timeout = '30s'; SET LOCAL synchronous_commit = on;
-INSERT INTO commit_slots (slot, token, at) VALUES ('%s', %d, clock_timestamp()) ON CONFLICT (slot) DO UPDATE SET token = excluded.token, at = excluded.at`, p.name, p.token)
+INSERT INTO commit_slots (slot, token, at) SELECT '%s', %d, clock_timestamp() FROM boot_state WHERE key = '%s' AND value = '%s'
+ON CONFLICT (slot) DO UPDATE SET token = excluded.token, at = excluded.at`, p.name, p.token, identityKey, database)
 }
 
 // slots are the places of this process; there are as many as transactions at once.

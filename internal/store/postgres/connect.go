@@ -23,8 +23,8 @@ const (
 )
 
 // connect makes the pool. An address is never repeated in an error: it may hold a
-// password.
-func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
+// password. Each new connection is shown to check, when there is one.
+func connect(ctx context.Context, url string, check func(context.Context, *pgx.Conn) error) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil || !strings.Contains(url, "=") && !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, badURL()
@@ -37,6 +37,7 @@ func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	// would give to other clients.
 	c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	c.ConnConfig.RuntimeParams["application_name"] = "cadre"
+	c.AfterConnect = check
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), c)
 	if err != nil {
 		return nil, badURL()
@@ -58,6 +59,16 @@ func badURL() *fault.Fault {
 // place is what people call a database, without secrets.
 func place(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("database %q at %s (user %q)", c.Database, net.JoinHostPort(c.Host, fmt.Sprint(c.Port)), c.User)
+}
+
+// Place is what people call the database at an address: its name and where it is, without
+// user and password. An address that is none gives "".
+func Place(url string) string {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("database %q at %s", c.Database, net.JoinHostPort(c.Host, fmt.Sprint(c.Port)))
 }
 
 // openFault says what keeps a database from being used.

@@ -67,7 +67,11 @@ func why(err error) string {
 	case s == "25006":
 		return "the PostgreSQL database is read-only; give the address of the primary"
 	case s == "42501":
-		return "the database gives this user too few rights"
+		return "the database gives this user too few rights; grant it SELECT, INSERT, UPDATE and DELETE on Cadre's tables"
+	case s == "28P01" || s == "28000":
+		return "the PostgreSQL server refuses the log-in; check user and password, and restart with the right ones"
+	case s == "3D000":
+		return "the PostgreSQL database does not exist any more; bring it back"
 	case s == "57014" || s == "55P03":
 		return "the PostgreSQL server took too long"
 	case s == "22021" || s == "22P05":

@@ -12,7 +12,7 @@ import (
 // with it.
 func Inspect(ctx context.Context, url string) (store.Inspection, error) {
 	var found store.Inspection
-	pool, err := connect(ctx, url)
+	pool, err := connect(ctx, url, nil)
 	if err != nil {
 		return found, err
 	}

@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -54,6 +53,7 @@ type database struct {
 	hints  *hints
 	notify atomic.Pointer[func([]*eventv1.Event)]
 	sick   atomic.Pointer[error] // why the newest write failed; nil when it did not
+	id     atomic.Value          // string: which database this is; nothing before it was read
 
 	mu     sync.RWMutex // held by calls for reading, by Close for writing
 	closed bool
@@ -67,18 +67,23 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	pool, err := connect(ctx, o.URL)
+	db := &database{log: o.Log}
+	pool, err := connect(ctx, o.URL, db.same)
 	if err != nil {
 		return nil, err
 	}
+	db.pool = pool
 	if err := errors.Join(usable(ctx, pool), migrate(ctx, pool)); err != nil {
 		pool.Close()
 		return nil, err
 	}
-	db := &database{pool: pool, log: o.Log}
+	if err := db.identify(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
 	if _, err := pool.Exec(ctx, sweep); err != nil {
 		pool.Close()
-		return nil, readFault(err)
+		return nil, writeFault(err)
 	}
 	if db.hints, err = startHints(db, o); err != nil {
 		pool.Close()
@@ -100,29 +105,6 @@ func (*Store) Capabilities() store.Capabilities { return store.Capabilities{Shar
 
 // OnCommit names the observer of events that this process commits.
 func (d *database) OnCommit(f func([]*eventv1.Event)) { d.notify.Store(&f) }
-
-// healthTime bounds how long a look at the database's health may take.
-const healthTime = 2 * time.Second
-
-// Health proves that the database answers and takes writes.
-func (d *database) Health(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, healthTime)
-	defer cancel()
-	if d.sick.Load() != nil {
-		err := d.Write(ctx, "health", "", func(t sqldb.Tx) error {
-			return t.Exec("INSERT INTO boot_state (key, value) VALUES ('health', 'tried') ON CONFLICT (key) DO UPDATE SET value = excluded.value")
-		})
-		return err
-	}
-	var readOnly bool
-	if err := d.Read(ctx).Row("SELECT pg_is_in_recovery()").Scan(&readOnly); err != nil {
-		return err
-	}
-	if readOnly {
-		return replica()
-	}
-	return nil
-}
 
 // Close waits for calls in progress and closes the connections.
 func (d *database) Close() error {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
@@ -73,7 +74,7 @@ func (d *database) write(ctx context.Context, name string, fn func(sqldb.Tx) err
 	defer conn.Release()
 	p := d.slots.take()
 	defer func() { d.slots.free(p, err) }()
-	if _, err := conn.Conn().PgConn().Exec(ctx, p.begin()).ReadAll(); err != nil {
+	if err := d.begin(ctx, conn.Conn(), p); err != nil {
 		return err
 	}
 	t := &txn{ctx: ctx, conn: conn.Conn(), db: d}
@@ -107,7 +108,7 @@ func (d *database) feel(_ string, err error) {
 	switch {
 	case err == nil:
 		d.sick.Store(nil)
-	case state(err) != "" || cutOff(err):
+	case state(err) != "" || cutOff(err) || errors.Is(err, errReplaced):
 		told := writeFault(err)
 		d.sick.Store(&told)
 	}

@@ -32,7 +32,7 @@ func Inspect(ctx context.Context, dir string) (store.Inspection, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return found, found.Plan(steps)
 	}
-	db, err := openDB(path, "deferred", 1, "query_only(1)")
+	db, err := lookDB(path)
 	if err != nil {
 		return found, err
 	}
@@ -93,13 +93,23 @@ func Schemas(ctx context.Context, dir string) (has, release int64, err error) {
 	if release = steps[len(steps)-1].Version; !Present(dir) {
 		return 0, release, nil
 	}
-	db, err := openDB(filepath.Join(dir, FileName), "deferred", 1, "query_only(1)")
+	db, err := lookDB(filepath.Join(dir, FileName))
 	if err != nil {
 		return 0, release, err
 	}
 	defer func() { _ = db.Close() }()
+	has, err = version(ctx, db)
+	return has, release, err
+}
+
+// version is that of a database's schema; 0 when it has none yet.
+func version(ctx context.Context, db *sql.DB) (has int64, err error) {
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'").Scan(&tables); err != nil || tables == 0 {
+		return 0, readFault(err)
+	}
 	err = db.QueryRowContext(ctx, "SELECT COALESCE(max(version_id), 0) FROM schema_version WHERE is_applied").Scan(&has)
-	return has, release, readFault(err)
+	return has, readFault(err)
 }
 
 // Files is what the driver offers beside a Store.

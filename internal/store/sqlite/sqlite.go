@@ -51,7 +51,10 @@ var _ store.Store = (*Store)(nil)
 // to date. A database of a newer release is refused with store.ErrNewerSchema.
 func Open(ctx context.Context, dir string) (*Store, error) {
 	path := filepath.Join(dir, FileName)
-	if err := errors.Join(present(dir), private(path)); err != nil {
+	if err := usable(ctx, dir); err != nil {
+		return nil, err
+	}
+	if err := private(path); err != nil {
 		return nil, err
 	}
 	write, err := openDB(path, "immediate", 1)
@@ -91,32 +94,61 @@ func private(path string) error {
 	return nil
 }
 
-// ready checks a database for damage, for as long as a start may take, brings its
-// schema up to date, and opens its mark.
-func ready(ctx context.Context, db *sql.DB, dir string) (*mark, error) {
+// usable refuses a database that this release cannot work with, before anything of it is
+// changed: one that is gone, damaged as far as a start may look, not whole, or of a newer
+// release. A folder without one is usable.
+func usable(ctx context.Context, dir string) error {
+	if err := present(dir); err != nil || !Present(dir) {
+		return err
+	}
+	path := filepath.Join(dir, FileName)
+	db, err := lookDB(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
 	look, cancel := context.WithTimeout(ctx, longestCheck)
 	defer cancel()
-	if err := undamaged(look, db, filepath.Join(dir, FileName)); err != nil {
-		return nil, err
+	if err := undamaged(look, db, path); err != nil {
+		return err
 	}
 	if err := whole(ctx, db, dir); err != nil {
-		return nil, err
+		return err
 	}
+	has, err := version(ctx, db)
+	if err != nil {
+		return err
+	}
+	steps, err := store.Steps(migrations)
+	if err != nil {
+		return err
+	}
+	return (&store.Inspection{Schema: has}).Plan(steps)
+}
+
+// ready brings the schema of a database up to date, and opens its mark.
+func ready(ctx context.Context, db *sql.DB, dir string) (*mark, error) {
 	if err := migrate(ctx, db); err != nil {
 		return nil, err
 	}
 	return openMark(ctx, db, dir)
 }
 
+// lookDB opens a database to look at it. Neither the file nor what is in its log is
+// changed, also when this was the last connection.
+func lookDB(path string) (*sql.DB, error) {
+	return open(path, url.Values{"mode": {"ro"}, "_txlock": {"deferred"}}, 1, "busy_timeout(5000)", "query_only(1)", "cache_size(-16000)", "temp_store(memory)")
+}
+
 func openDB(path, lock string, conns int, more ...string) (*sql.DB, error) {
-	q := url.Values{}
-	for _, p := range append([]string{
+	return open(path, url.Values{"_txlock": {lock}}, conns, append([]string{
 		"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "fullfsync(1)", "checkpoint_fullfsync(1)",
 		"foreign_keys(0)", "cache_size(-16000)", "temp_store(memory)", "wal_autocheckpoint(2000)",
-	}, more...) {
-		q.Add("_pragma", p)
-	}
-	q.Set("_txlock", lock)
+	}, more...)...)
+}
+
+func open(path string, q url.Values, conns int, pragmas ...string) (*sql.DB, error) {
+	q["_pragma"] = pragmas
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
 		return nil, openFault(path, err)

@@ -130,6 +130,14 @@ func (c *Cluster) Admin(t testing.TB, statement string) {
 	}
 }
 
+// Exec runs a statement on the database at an address.
+func Exec(t testing.TB, address, statement string) {
+	t.Helper()
+	if err := (&Cluster{url: address}).admin(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
 func (c *Cluster) admin(ctx context.Context, statement string) error {
 	conn, err := pgx.Connect(ctx, c.url)
 	if err != nil {

@@ -598,7 +598,10 @@ type SessionStatus struct {
 	AgentId string `protobuf:"bytes,6,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
 	// Retention removed events up to this number, but none that the transcript needs; 0 when it
 	// removed none. A cursor below it is refused, except the beginning.
-	RemovedSeq    int64 `protobuf:"varint,7,opt,name=removed_seq,json=removedSeq,proto3" json:"removed_seq,omitempty"`
+	RemovedSeq int64 `protobuf:"varint,7,opt,name=removed_seq,json=removedSeq,proto3" json:"removed_seq,omitempty"`
+	// Why its turn does not go on although it runs: the server that works on it is silent. It names that
+	// server and says what to do. Empty when nothing is in its way.
+	Stalled       string `protobuf:"bytes,8,opt,name=stalled,proto3" json:"stalled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -680,6 +683,13 @@ func (x *SessionStatus) GetRemovedSeq() int64 {
 		return x.RemovedSeq
 	}
 	return 0
+}
+
+func (x *SessionStatus) GetStalled() string {
+	if x != nil {
+		return x.Stalled
+	}
+	return ""
 }
 
 type CreateSessionRequest struct {
@@ -2428,7 +2438,7 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\x06source\"0\n" +
 	"\x0eLocalWorkspace\x12\x1e\n" +
 	"\x04path\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80 R\x04path\"\x8e\x02\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80 R\x04path\"\xa8\x02\n" +
 	"\rSessionStatus\x12<\n" +
 	"\x05phase\x18\x01 \x01(\x0e2&.cadre.agentic.session.v1.SessionPhaseR\x05phase\x12.\n" +
 	"\x13active_execution_id\x18\x02 \x01(\tR\x11activeExecutionId\x12\x19\n" +
@@ -2438,7 +2448,8 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\aroot_id\x18\x05 \x01(\tR\x06rootId\x12\x19\n" +
 	"\bagent_id\x18\x06 \x01(\tR\aagentId\x12\x1f\n" +
 	"\vremoved_seq\x18\a \x01(\x03R\n" +
-	"removedSeq\"\x8e\x01\n" +
+	"removedSeq\x12\x18\n" +
+	"\astalled\x18\b \x01(\tR\astalled\"\x8e\x01\n" +
 	"\x14CreateSessionRequest\x12C\n" +
 	"\asession\x18\x01 \x01(\v2!.cadre.agentic.session.v1.SessionB\x06\xbaH\x03\xc8\x01\x01R\asession\x121\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eidempotencyKey\"}\n" +

@@ -79,9 +79,12 @@ type ServerInfo struct {
 	// Model providers that may be named.
 	ModelProviders []string `protobuf:"bytes,8,rep,name=model_providers,json=modelProviders,proto3" json:"model_providers,omitempty"`
 	// Tools that agents may list.
-	Tools         []string `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
-	Store         string   `protobuf:"bytes,10,opt,name=store,proto3" json:"store,omitempty"`
-	Engine        string   `protobuf:"bytes,11,opt,name=engine,proto3" json:"engine,omitempty"`
+	Tools  []string `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
+	Store  string   `protobuf:"bytes,10,opt,name=store,proto3" json:"store,omitempty"`
+	Engine string   `protobuf:"bytes,11,opt,name=engine,proto3" json:"engine,omitempty"`
+	// What a person should know and do something about, although this server is well: other servers of its
+	// database that are silent and that sessions wait for.
+	Notices       []string `protobuf:"bytes,12,rep,name=notices,proto3" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -193,12 +196,19 @@ func (x *ServerInfo) GetEngine() string {
 	return ""
 }
 
+func (x *ServerInfo) GetNotices() []string {
+	if x != nil {
+		return x.Notices
+	}
+	return nil
+}
+
 var File_cadre_platform_server_v1_server_proto protoreflect.FileDescriptor
 
 const file_cadre_platform_server_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"%cadre/platform/server/v1/server.proto\x12\x18cadre.platform.server.v1\x1a)cadre/platform/resource/v1/resource.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x16\n" +
-	"\x14GetServerInfoRequest\"\xcb\x02\n" +
+	"\x14GetServerInfoRequest\"\xe5\x02\n" +
 	"\n" +
 	"ServerInfo\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
@@ -213,7 +223,8 @@ const file_cadre_platform_server_v1_server_proto_rawDesc = "" +
 	"\x05tools\x18\t \x03(\tR\x05tools\x12\x14\n" +
 	"\x05store\x18\n" +
 	" \x01(\tR\x05store\x12\x16\n" +
-	"\x06engine\x18\v \x01(\tR\x06engine2\x8e\x01\n" +
+	"\x06engine\x18\v \x01(\tR\x06engine\x12\x18\n" +
+	"\anotices\x18\f \x03(\tR\anotices2\x8e\x01\n" +
 	"\rServerService\x12}\n" +
 	"\rGetServerInfo\x12..cadre.platform.server.v1.GetServerInfoRequest\x1a$.cadre.platform.server.v1.ServerInfo\"\x16\x90\x97\"\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/v1/serverBEZCgithub.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1;serverv1b\x06proto3"
