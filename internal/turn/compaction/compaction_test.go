@@ -225,7 +225,7 @@ func TestBytes(t *testing.T) {
 		"nothing": {nil, 0}, "words": {items("u a d r"), 8}, "a call": {[]*messagev1.Item{call}, 5}, "a thought": {[]*messagev1.Item{thought}, 3},
 		"an image":     {[]*messagev1.Item{files(image)}, 6001},
 		"a text":       {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "text/plain", Size: 70})}, 71},
-		"no type":      {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "image/", Size: 5})}, 6},
+		"no type":      {[]*messagev1.Item{files(&messagev1.Attachment{Size: 5})}, 6},
 		"a long text":  {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "text/plain", Size: 1 << 30})}, 1<<20 + 1},
 		"a wrong size": {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "text/plain", Size: -1})}, 1},
 		"a result":     {[]*messagev1.Item{result}, 6001},
