@@ -3,6 +3,8 @@ package turn
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
@@ -178,10 +180,7 @@ func refuses(old, history []*messagev1.Item, got *shorter) string {
 
 // take goes on with a replaced history, as a claim would find it.
 func (t *turn) take(history []*messagev1.Item) {
-	taken := make([]string, 0, len(t.takenIDs()))
-	for id := range t.takenIDs() {
-		taken = append(taken, id)
-	}
+	taken := slices.Sorted(maps.Keys(t.takenIDs()))
 	t.history, t.shown = history, shown{}
 	t.claim.Shown = store.Shown{Kept: len(history), Taken: taken}
 	t.claim.Recoveries = store.Recoveries{}

@@ -9,6 +9,9 @@
 package compaction
 
 import (
+	"slices"
+	"strings"
+
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 )
 
@@ -83,8 +86,8 @@ func (l Length) Of(history []*messagev1.Item) int64 {
 	return int64(float64(l.Tokens) * float64(Bytes(history)+l.Overhead) / float64(was))
 }
 
-// Shrinks tells whether the new history is shorter than the old one.
-func Shrinks(old, new []*messagev1.Item) bool { return Bytes(new) < Bytes(old) }
+// Shrinks tells whether what takes the place of a history is shorter.
+func Shrinks(old, next []*messagev1.Item) bool { return Bytes(next) < Bytes(old) }
 
 func tokens(bytes int) int64 { return int64(bytes+bytesPerToken-1) / bytesPerToken }
 
@@ -104,8 +107,8 @@ func Bytes(items []*messagev1.Item) (n int) {
 
 func itemBytes(item *messagev1.Item) int {
 	n := len(item.GetUser().GetText()) + len(item.GetDeveloper().GetText()) + len(item.GetToolResult().GetText())
-	for _, a := range append(append([]*messagev1.Attachment(nil), item.GetUser().GetAttachments()...), item.GetToolResult().GetAttachments()...) {
-		if len(a.GetMediaType()) > 6 && a.GetMediaType()[:6] == "image/" {
+	for _, a := range slices.Concat(item.GetUser().GetAttachments(), item.GetToolResult().GetAttachments()) {
+		if strings.HasPrefix(a.GetMediaType(), "image/") {
 			n += imageBytes
 		} else {
 			n += int(min(max(a.GetSize(), 0), textBytes))

@@ -225,7 +225,7 @@ func TestBytes(t *testing.T) {
 		"nothing": {nil, 0}, "words": {items("u a d r"), 8}, "a call": {[]*messagev1.Item{call}, 5}, "a thought": {[]*messagev1.Item{thought}, 3},
 		"an image":     {[]*messagev1.Item{files(image)}, 6001},
 		"a text":       {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "text/plain", Size: 70})}, 71},
-		"no type":      {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "image/", Size: 5})}, 6},
+		"no type":      {[]*messagev1.Item{files(&messagev1.Attachment{Size: 5})}, 6},
 		"a long text":  {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "text/plain", Size: 1 << 30})}, 1<<20 + 1},
 		"a wrong size": {[]*messagev1.Item{files(&messagev1.Attachment{MediaType: "text/plain", Size: -1})}, 1},
 		"a result":     {[]*messagev1.Item{result}, 6001},
@@ -261,5 +261,20 @@ func TestTheBounds(t *testing.T) {
 	}
 	if (compaction.Length{}).Of(nil) != 0 {
 		t.Error("nothing has a length")
+	}
+}
+
+// A message that is too long to stay whole is not sent whole either, where there is no room.
+func TestFitShortensMessages(t *testing.T) {
+	t.Parallel()
+	h := items("u a u")
+	h[0].GetUser().Text = strings.Repeat("task ", 40_000)
+	got := compaction.Fit(h, 100_000)
+	if n := len(got[0].GetUser().GetText()); n > 81_000 || !strings.HasPrefix(got[0].GetUser().GetText(), "task ") || names(got[1:]) != "a1 u2" {
+		t.Errorf("the task has %d bytes, and then comes %s", n, names(got[1:]))
+	}
+	h[0].GetUser().Attachments = []*messagev1.Attachment{{MediaType: "text/plain", Size: 100_000}}
+	if got := compaction.Fit(h, 100_000)[0].GetUser(); len(got.GetText()) > 41_000 || len(got.GetAttachments()) != 0 || !strings.Contains(got.GetText(), "files that came with this message") {
+		t.Errorf("with a file it has %d bytes and %v", len(got.GetText()), got.GetAttachments())
 	}
 }

@@ -33,8 +33,8 @@ func Prompt() *messagev1.Item {
 // shortResult is what is left of a tool's result when room is short, in bytes.
 const shortResult = 1024
 
-// Fit makes a history fit into so many bytes to be summarised: results of tools are
-// shortened, the oldest first; then answers with their results are left out, the oldest
+// Fit makes a history fit into so many bytes to be summarised: results of tools, and messages
+// that are too long to stay whole, are shortened, the oldest first; then answers with their results are left out, the oldest
 // first, and at last messages of people. The first message and the newest part stay. What
 // fits is answered as it is, so that the request begins like the one before.
 func Fit(history []*messagev1.Item, room int) []*messagev1.Item {
@@ -49,8 +49,10 @@ func Fit(history []*messagev1.Item, room int) []*messagev1.Item {
 		}
 		if r := item.GetToolResult(); len(r.GetText()) > shortResult || len(r.GetAttachments()) > 0 {
 			out[i] = shortened(r)
-			over -= itemBytes(item) - itemBytes(out[i])
+		} else if item.GetUser() != nil {
+			out[i] = bounded(item)
 		}
+		over -= itemBytes(item) - itemBytes(out[i])
 	}
 	for _, people := range []bool{false, true} {
 		out, over = leaveOut(out, over, people)
