@@ -38,7 +38,7 @@ func lock(tx sqldb.Tx, slot search.Slot) error {
 }
 
 // Bulk is much at once: each block that several documents belong to is then written once.
-func (Index) Bulk() (documents, bytes int) { return 512, 512 << 10 }
+func (Index) Bulk() (documents, bytes int) { return 512, 1 << 20 }
 
 // Clear empties a slot at once.
 func (Index) Clear(tx sqldb.Tx, slot search.Slot, _ int) (bool, error) {

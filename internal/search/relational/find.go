@@ -141,15 +141,21 @@ func List(q sqldb.Querier, slot search.Slot, c search.Criteria, found []Found) (
 	return res, err
 }
 
+// mostCounts bounds how many counts are added up for a share.
+const mostCounts = 1000
+
 // Share is the part of all documents that criteria are narrowed to, from 0 to 1; 1 when
-// there are none.
+// there are none, and 0 where there are so many organizations that adding up takes long.
 func Share(q sqldb.Querier, slot search.Slot, c search.Criteria) (float64, error) {
-	where, args := Narrow(c, "search_counts")
-	var all, fit int64
-	err := q.Row(`SELECT CAST(COALESCE(sum(documents), 0) AS BIGINT), CAST(COALESCE(sum(CASE WHEN documents > 0`+where+` THEN documents ELSE 0 END), 0) AS BIGINT)
-		FROM search_counts WHERE slot = ?`, append(args, string(slot))...).Scan(&all, &fit)
-	if all <= 0 {
+	where, args := Narrow(c, "n")
+	var counts, all, fit int64
+	err := q.Row(`SELECT count(*), CAST(COALESCE(sum(documents), 0) AS BIGINT), CAST(COALESCE(sum(CASE WHEN documents > 0`+where+` THEN documents ELSE 0 END), 0) AS BIGINT)
+		FROM (SELECT org, kind, public, documents FROM search_counts WHERE slot = ? LIMIT ?) n`, append(args, string(slot), mostCounts)...).Scan(&counts, &all, &fit)
+	switch {
+	case all <= 0:
 		return 1, err
+	case counts == mostCounts:
+		return 0, err
 	}
 	return float64(fit) / float64(all), err
 }
