@@ -36,6 +36,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/identity"
 	"github.com/cadre-dev/cadre/internal/identity/operator"
 	"github.com/cadre-dev/cadre/internal/kind/organization"
+	"github.com/cadre-dev/cadre/internal/lane"
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/model/cassette"
 	"github.com/cadre-dev/cadre/internal/model/catalogue"
@@ -95,6 +96,7 @@ type App struct {
 	models   *model.Registry
 	known    *catalogue.Catalogue
 	files    *server.Files
+	lane     *lane.Lane // nil without sandboxes
 	tools    *toolbox
 	host     *local.Host
 	deps     pipeline.Deps
@@ -121,7 +123,7 @@ func Serve(ctx context.Context, o Options) error {
 	a := &App{opt: o, boot: id.New("boot"), started: time.Now()}
 	defer a.close()
 	steps := []func(context.Context) error{
-		a.settings, a.openFolder, a.probe, a.openProcesses, a.openStore, a.openSearch, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.retain, a.listen,
+		a.settings, a.openFolder, a.probe, a.openProcesses, a.openStore, a.openSearch, a.openLane, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.retain, a.listen,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -150,6 +152,19 @@ func (a *App) close() {
 func (a *App) settings(context.Context) (err error) {
 	if a.opt.Turn.Recovery.Delays == nil {
 		if a.opt.Turn.Recovery.Delays, err = turn.Delays(os.Getenv); err != nil {
+			return err
+		}
+	}
+	if _, _, _, err = a.sandboxes(); err != nil {
+		return err
+	}
+	if a.opt.Turn.StreamIdle == 0 {
+		if a.opt.Turn.StreamIdle, err = turn.Idle(os.Getenv, turn.EnvStreamIdle); err != nil {
+			return err
+		}
+	}
+	if a.opt.Turn.ContentIdle == 0 {
+		if a.opt.Turn.ContentIdle, err = turn.Idle(os.Getenv, turn.EnvContentIdle); err != nil {
 			return err
 		}
 	}
@@ -311,7 +326,7 @@ func (a *App) dispatcher(owner string) error {
 	}
 	a.deps = pipeline.Deps{
 		Store: a.store, Authz: authoperator.New(owner), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
-		Catalogue: a.known, Artifacts: a.artifact, Link: a.files.Link,
+		Catalogue: a.known, Artifacts: a.artifact, Link: a.files.Link, Lane: a.lane,
 		Search: search.NewFinder(a.index), Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Stalled: a.control.Stalled, Processes: processes{a.host, a.log},
 		BodyDigest: func(body []byte) string {
 			mac := hmac.New(sha256.New, key)

@@ -58,6 +58,7 @@ var floors = map[string]int{
 	"internal/tool":      seams,
 	"internal/workspace": seams,
 	"internal/sandbox":   seams,
+	"internal/wire":      seams, // the form in which a workspace's answers travel
 	"internal/search":    seams,
 	"internal/secret":    seams,
 	"internal/artifact":  seams,
@@ -70,6 +71,7 @@ var floors = map[string]int{
 	"internal/mcp":      engines,
 
 	"internal/backup":    engines, // copies of a data folder, and what comes back from them
+	"internal/lane":      engines, // which sandbox a run has, and what becomes of it
 	"internal/agenttest": engines, // what `cadre test` reads and judges
 
 	"internal/usage":     domain, // what model requests used, added up

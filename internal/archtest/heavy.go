@@ -26,7 +26,7 @@ var heavyLibraries = []library{
 	{"client-go", []string{"k8s.io", "sigs.k8s.io"}, []string{"internal/sandbox/kubernetes"}},
 	{"vanguard", []string{"connectrpc.com/vanguard"}, []string{"internal/server"}},
 	{"Connect", []string{"connectrpc.com"}, []string{
-		"gen", "internal/server", "internal/cli", "client", "internal/runner", "internal/hands",
+		"gen", "internal/server", "internal/cli", "client", "internal/runner", "internal/hands", "internal/wire",
 		"internal/workspace/remote", "cmd/cadre-hands", "test",
 	}},
 	{"protovalidate", []string{"buf.build/go/protovalidate"}, []string{"internal/pipeline", "internal/cli"}}, // cli checks files without a server

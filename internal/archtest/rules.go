@@ -64,7 +64,7 @@ func (c *checker) imported(f *file, imp imported) {
 	case to.floor > from.floor:
 		c.report(f, imp.line, Law1, "%s (floor %s) imports %s (floor %s); move what is shared to a lower floor, or hand it in as an argument",
 			from.folder(), floorNames[from.floor], to.folder(), floorNames[to.floor])
-	case to.driver() && !testing && from.floor != assembly:
+	case to.driver() && !testing && from.floor != assembly && slimPrograms[from.room] == nil: // a slim program is its own assembly
 		c.report(f, imp.line, Driver, "imports the driver %s; import the seam %s and let internal/standard choose the driver", to.folder(), to.room)
 	case to.floor == from.floor && !testing && !opened(from, to):
 		c.report(f, imp.line, Law2, "%s imports %s on the same floor (%s); list the door with its reason in internal/archtest/doors.go, or move what is shared down",

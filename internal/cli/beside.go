@@ -11,6 +11,8 @@ func (p *printer) beside(e *eventv1.Event) {
 	switch v := e.GetPayload().(type) {
 	case *eventv1.Event_UsageThreshold:
 		p.line("… %s", thresholdNote(v.UsageThreshold))
+	case *eventv1.Event_ContextCompacted:
+		p.line("… the conversation was shortened for the model, from about %d to %d tokens (%s)", v.ContextCompacted.GetBeforeTokens(), v.ContextCompacted.GetAfterTokens(), v.ContextCompacted.GetReason())
 	case *eventv1.Event_GoalCompleted:
 		p.line("… the goal is completed: %s", oneLine(v.GoalCompleted.GetEvidence(), 200))
 	case *eventv1.Event_GoalPaused:

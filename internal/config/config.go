@@ -215,9 +215,12 @@ func firstOf(words ...string) string {
 // DigestKey is the file of the key that bodies are digested with.
 const DigestKey = "digest.key"
 
+// RunTokenKey is the file of the key that the tokens of runs are signed with.
+const RunTokenKey = "runtoken.key"
+
 // KeyFiles are the secrets of an installation below its data folder. No backup holds
 // them.
-var KeyFiles = []string{DigestKey, TokenFile}
+var KeyFiles = []string{DigestKey, TokenFile, RunTokenKey}
 
 // Fingerprint tells a key file from others without telling the key; "" when there is
 // none.

@@ -34,6 +34,7 @@ type Request struct {
 	MaxOutputTokens int               // 0 leaves it to the provider
 	Schema          json.RawMessage   // JSON Schema that the text of the answer keeps to; empty is free text
 	RequestID       string            // `<execution>/<dispatch number>`; the same for a repeated request
+	Compaction      bool              // what is asked for takes the place of History; a provider sends it like any other request
 	// Sent is called once, when the first byte of the request is about to leave.
 	// May be nil.
 	Sent func()
@@ -109,6 +110,7 @@ type Error struct {
 	RetryAfter time.Duration    // how long the provider asks to wait, in whole milliseconds; 0 when it said nothing
 	Quota      QuotaScope       // of category Quota: which one; UsedUp answers it also where nothing is set
 	Started    bool             // parts of the answer had come before
+	Idle       time.Duration    // of category Timeout, when Cadre ended the request: how long nothing came; 0 otherwise
 	Usage      *messagev1.Usage // what the provider told that the request used all the same; nil when it told nothing
 
 	spent spent // which allowance the provider itself named, where it did

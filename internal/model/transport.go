@@ -27,7 +27,7 @@ const shortestKey = 8
 // finds it. The key that a request was sent with is in no such error. It sends no
 // header that tells of this machine.
 //
-// It has no time limit of its own: contexts end requests.
+// It has no time limit of its own: contexts end requests, and WithIdle bounds their silence.
 func HTTPClient() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 32
@@ -78,14 +78,18 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if wrap, ok := req.Context().Value(transportKey{}).(func(http.RoundTripper) http.RoundTripper); ok {
 		next = wrap(next)
 	}
+	req, dog := watch(req)
 	res, err := next.RoundTrip(req)
 	if err != nil {
+		defer dog.end()
 		return nil, cutOff(req.Context(), err)
 	}
+	dog.fed()
 	if res.StatusCode/100 == 2 {
-		res.Body = body{req.Context(), res.Body}
+		res.Body = body{req.Context(), res.Body, dog}
 		return res, nil
 	}
+	defer dog.end()
 	defer res.Body.Close()
 	words, _ := io.ReadAll(io.LimitReader(res.Body, errorBodyLimit)) // what came is enough
 	return nil, FromResponse(res.StatusCode, res.Header, withoutKeys(words, req.Header), time.Now())
@@ -115,11 +119,21 @@ func (t transport) CloseIdleConnections() {
 type body struct {
 	ctx context.Context
 	io.ReadCloser
+	dog watchdog
+}
+
+// Close ends the reading.
+func (b body) Close() error {
+	defer b.dog.end()
+	return b.ReadCloser.Close()
 }
 
 // Read reads.
 func (b body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.dog.fed()
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = cutOff(b.ctx, err)
 	}

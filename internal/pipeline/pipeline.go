@@ -21,6 +21,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/eventlog"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/identity"
+	"github.com/cadre-dev/cadre/internal/lane"
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/resource"
 	"github.com/cadre-dev/cadre/internal/search"
@@ -55,6 +56,8 @@ type Deps struct {
 	Processes Processes
 	// Search finds resources of every kind.
 	Search search.Searcher
+	// Lane makes and removes the sandboxes of runs; nil makes none.
+	Lane *lane.Lane
 }
 
 // Processes ends what tool calls started, and proves it gone. What is still alive
@@ -125,7 +128,16 @@ type Verb struct {
 	Public     bool // answers callers without a token
 	Output     func() proto.Message
 	Steps      []Step
-	Stream     func(ctx context.Context, r *Request, send func(proto.Message) error) error
+	// After runs behind the last step, when the request was carried out and not answered
+	// from memory. It cannot fail the request; nil for nothing.
+	After  *After
+	Stream func(ctx context.Context, r *Request, send func(proto.Message) error) error
+}
+
+// After is what a verb does once its request is through.
+type After struct {
+	Name string
+	Do   func(context.Context, *Request)
 }
 
 // Sentence says what the verb does, step by step.
@@ -135,6 +147,9 @@ func (v Verb) Sentence() string {
 		names[i] = s.Name
 	}
 	s := v.Procedure + ": " + strings.Join(names, ", ")
+	if v.After != nil {
+		s += ", and behind that " + v.After.Name
+	}
 	if v.Stream != nil {
 		s += ", then stream"
 	}
@@ -160,6 +175,9 @@ func (v Verb) Run(ctx context.Context, r *Request) error {
 		if r.done {
 			return nil
 		}
+	}
+	if v.After != nil {
+		v.After.Do(ctx, r)
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ type Models interface {
 type Catalogue interface {
 	Cost(model string, u *messagev1.Usage, now time.Time)
 	Sees(model string) bool
+	Window(model string) int64
 }
 
 // Limiter says when a request may go to a provider.
@@ -74,6 +75,9 @@ func (w *World) Enter(ctx context.Context, name, org string) (func(time.Duration
 
 // Cost fills in what a request cost.
 func (w *World) Cost(name string, u *messagev1.Usage) { w.Catalogue.Cost(name, u, w.Clock()) }
+
+// Window is how many tokens a model takes.
+func (w *World) Window(name string) int64 { return w.Catalogue.Window(name) }
 
 // Sees tells whether a model can be shown images.
 func (w *World) Sees(name string) bool { return w.Catalogue.Sees(name) }

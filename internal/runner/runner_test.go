@@ -58,6 +58,7 @@ type free struct{}
 
 func (free) Cost(string, *messagev1.Usage, time.Time) {}
 func (free) Sees(string) bool                         { return true }
+func (free) Window(string) int64                      { return 0 }
 
 // play is a model of the test.
 type play func(ctx context.Context, req model.Request) iter.Seq2[model.Part, error]

@@ -13,11 +13,8 @@ import (
 // row is indexed under its one mark, so that no older state replaces a newer one.
 // The slot answers once no mark of the rebuild is left.
 
-// Bounds of the steps of a rebuild.
-const (
-	feedRows  = 256
-	clearRows = 500
-)
+// clearRows bounds a step that empties a slot.
+const clearRows = 500
 
 // rebuild is how far this indexer is with one. Only the indexer's loop touches it.
 type rebuild struct {
@@ -28,6 +25,8 @@ type rebuild struct {
 	after  string    // the last id of kinds[0] that was marked
 	began  time.Time
 	clear  bool // the slot that does not answer has to be emptied
+
+	finished bool // the filled slot is in order
 }
 
 // step does a little of what is to be done and says whether there is more right now.
@@ -96,8 +95,8 @@ func (r *rebuild) begin(ctx context.Context, i *Indexer) (bool, error) {
 	return err == nil, err
 }
 
-// fill empties the slot, marks the next resources, indexes what is marked, and at last
-// lets the slot answer.
+// fill empties the slot, marks the next resources, indexes what is marked, puts the slot in
+// order, and at last lets it answer.
 func (r *rebuild) fill(ctx context.Context, i *Indexer) (bool, error) {
 	switch {
 	case r.clear:
@@ -106,7 +105,7 @@ func (r *rebuild) fill(ctx context.Context, i *Indexer) (bool, error) {
 			return err
 		})
 	case len(r.kinds) > 0:
-		if err := r.held(ctx, i, func(tx sqldb.Tx, _ state) error { return r.feed(tx) }); err != nil {
+		if err := r.held(ctx, i, func(tx sqldb.Tx, _ state) error { return r.feed(tx, i) }); err != nil {
 			return true, err
 		}
 	}
@@ -116,6 +115,13 @@ func (r *rebuild) fill(ctx context.Context, i *Indexer) (bool, error) {
 	left, err := i.bulk(ctx)
 	if err != nil || left || len(r.kinds) > 0 {
 		return true, err
+	}
+	if !r.finished {
+		return true, r.held(ctx, i, func(tx sqldb.Tx, st state) error {
+			more, err := i.index.Finish(tx, SlotOf(st.building))
+			r.finished = !more
+			return err
+		})
 	}
 	return true, r.swap(ctx, i)
 }
@@ -147,10 +153,11 @@ func (r *rebuild) held(ctx context.Context, i *Indexer, fn func(sqldb.Tx, state)
 }
 
 // feed marks the next resources. Those that are dirty anyway are indexed anyway.
-func (r *rebuild) feed(tx sqldb.Tx) error {
+func (r *rebuild) feed(tx sqldb.Tx, i *Indexer) error {
+	rows, _ := i.index.Bulk()
 	var last string
 	err := tx.Row("SELECT COALESCE(max(id), '') FROM (SELECT id FROM resources WHERE kind = ? AND id > ? ORDER BY id LIMIT ?) AS next",
-		r.kinds[0], r.after, feedRows).Scan(&last)
+		r.kinds[0], r.after, rows).Scan(&last)
 	if err != nil {
 		return err
 	}
@@ -181,9 +188,6 @@ func (r *rebuild) swap(ctx context.Context, i *Indexer) error {
 		done = false
 		var left bool
 		if err := tx.Row("SELECT EXISTS (SELECT 1 FROM search_dirty WHERE bulk = 1)").Scan(&left); err != nil || left {
-			return err
-		}
-		if err := i.index.Filled(tx, SlotOf(st.building)); err != nil {
 			return err
 		}
 		done = true

@@ -98,12 +98,16 @@ type Index interface {
 	// Write stores documents, each in the place of one with the same kind and id, and
 	// takes others out. It writes nothing for a document that is there with the same digest.
 	Write(tx sqldb.Tx, slot Slot, put []Document, gone []Key) error
+	// Bulk bounds one transaction of a rebuild, in documents and in bytes of their texts:
+	// others wait for it.
+	Bulk() (documents, bytes int)
 	// Clear takes up to limit documents out and says whether there may be more.
 	Clear(tx sqldb.Tx, slot Slot, limit int) (more bool, err error)
 	// Empty tells whether a slot holds nothing.
 	Empty(q sqldb.Querier, slot Slot) (bool, error)
-	// Filled is called in a transaction of its own after many documents were stored.
-	Filled(tx sqldb.Tx, slot Slot) error
+	// Finish is called before a filled slot answers, in transactions of their own, until it
+	// says that no more is to be done.
+	Finish(tx sqldb.Tx, slot Slot) (more bool, err error)
 }
 
 // Database is what the index lives in: that of the store, which tells when there is

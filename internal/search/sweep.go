@@ -3,19 +3,14 @@ package search
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
-	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/sqldb"
 )
 
 // Bounds of one transaction of the indexer, which others wait for.
 const (
 	batchRows  = 64
-	bulkRows   = 128
 	batchBytes = 128 << 10
 	// retries of a row that changes while it is indexed.
 	retries = 3
@@ -56,7 +51,8 @@ func (i *Indexer) waiting(ctx context.Context, bulk bool, kind, id string) ([]di
 	var all []dirty
 	level, most := 0, batchRows
 	if bulk {
-		level, most = 1, bulkRows
+		level = 1
+		most, _ = i.index.Bulk()
 	}
 	err := i.read(ctx).Rows(func(r sqldb.Scanner) error {
 		d := dirty{bulk: bulk}
@@ -90,85 +86,57 @@ func (i *Indexer) bring(ctx context.Context, rows []dirty) error {
 	return nil
 }
 
-// load makes the documents of the first rows, as many as one transaction writes.
-func (i *Indexer) load(ctx context.Context, rows []dirty) (n int, err error) {
-	size := 0
-	for n < len(rows) && size < batchBytes {
-		if err := i.loadOne(ctx, &rows[n]); err != nil {
-			return n, err
-		}
-		size += rows[n].size()
-		n++
-	}
-	return n, nil
-}
-
-func (i *Indexer) loadOne(ctx context.Context, d *dirty) error {
-	known, ok := i.known.kinds[d.kind]
-	d.found = false
-	if !ok {
-		return nil
-	}
-	q := i.read(ctx)
-	var data []byte
-	err := q.Row("SELECT data FROM resources WHERE kind = ? AND id = ?", d.kind, d.id).Scan(&data)
-	if errors.Is(err, sqldb.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var turn Turn
-	if known.Turn {
-		if turn, err = readTurn(q, d.id); err != nil {
-			return err
-		}
-	}
-	if d.doc, err = known.document(d.kind, data, turn); err != nil || d.doc.ID != d.id {
-		i.log.WarnContext(ctx, "resource cannot be searched: its bytes cannot be read", "kind", d.kind, "id", d.id)
-		return nil
-	}
-	d.found = true
-	return nil
-}
-
 // write puts loaded rows into the index, and takes their marks away. It answers those
 // that changed since they were read; what another indexer did meanwhile is done.
 func (i *Indexer) write(ctx context.Context, rows []dirty) (again []dirty, err error) {
 	slices.SortFunc(rows, byKey) // the order in which all lock
 	err = i.db.Write(ctx, "search_index", "", func(tx sqldb.Tx) error {
-		again = nil
 		st, err := lockState(tx, "")
 		if err != nil {
 			return err
 		}
 		var mine []dirty
-		for _, d := range rows {
-			n, err := tx.Affect("DELETE FROM search_dirty WHERE kind = ? AND id = ? AND ticket = ?", d.kind, d.id, d.ticket)
-			switch {
-			case err != nil:
-			case n > 0:
-				mine = append(mine, d)
-			default:
-				again, err = changedRow(tx, d, again)
-			}
-			if err != nil {
-				return err
-			}
+		if mine, again, err = i.take(tx, rows); err != nil {
+			return err
 		}
 		return i.put(tx, st, mine)
 	})
 	return again, err
 }
 
-// changedRow adds a row with its new ticket, when it is still dirty.
-func changedRow(tx sqldb.Tx, d dirty, to []dirty) ([]dirty, error) {
-	err := tx.Row("SELECT ticket FROM search_dirty WHERE kind = ? AND id = ?", d.kind, d.id).Scan(&d.ticket)
-	if errors.Is(err, sqldb.ErrNoRows) {
-		return to, nil
+// take takes the marks of rows away. Those that changed since they were read come with
+// their new tickets, and those without a mark in neither.
+func (i *Indexer) take(tx sqldb.Tx, rows []dirty) (mine, changed []dirty, err error) {
+	for kind, of := range byKind(rows) {
+		tickets := make(map[string]int64, len(of))
+		if err := tx.Rows(func(r sqldb.Scanner) error {
+			var id string
+			var ticket int64
+			err := r.Scan(&id, &ticket)
+			tickets[id] = ticket
+			return err
+		}, "SELECT id, ticket FROM search_dirty WHERE kind = ? AND id IN "+places(len(of))+" ORDER BY id"+i.db.Dialect().ForUpdate, ids(kind, of)...); err != nil {
+			return nil, nil, err
+		}
+		var taken []dirty
+		for _, d := range of {
+			switch ticket, there := tickets[d.id]; {
+			case there && ticket == d.ticket:
+				taken = append(taken, d)
+			case there:
+				d.ticket, d.bulk = ticket, false // who changed it waits for it
+				changed = append(changed, d)
+			}
+		}
+		if len(taken) == 0 {
+			continue
+		}
+		if err := tx.Exec("DELETE FROM search_dirty WHERE kind = ? AND id IN "+places(len(taken)), ids(kind, taken)...); err != nil {
+			return nil, nil, err
+		}
+		mine = append(mine, taken...)
 	}
-	d.bulk = false // who changed it waits for it
-	return append(to, d), err
+	return mine, changed, nil
 }
 
 // put writes documents into the generations that they belong to.
@@ -197,44 +165,3 @@ func (i *Indexer) putInto(tx sqldb.Tx, slot Slot, rows []dirty) error {
 	}
 	return i.index.Write(tx, slot, put, gone)
 }
-
-// readTurn reads what was said in a turn: its input, and the newest words of the model.
-func readTurn(q sqldb.Querier, execution string) (Turn, error) {
-	var session string
-	var input []byte
-	err := q.Row("SELECT session, input FROM executions WHERE id = ?", execution).Scan(&session, &input)
-	if errors.Is(err, sqldb.ErrNoRows) {
-		return Turn{}, nil
-	}
-	if err != nil {
-		return Turn{}, err
-	}
-	item := &messagev1.Item{}
-	if err := proto.Unmarshal(input, item); err != nil {
-		return Turn{}, nil
-	}
-	turn := Turn{Input: item.GetUser().GetText()}
-	err = q.Rows(func(r sqldb.Scanner) error {
-		var data []byte
-		if err := r.Scan(&data); err != nil {
-			return err
-		}
-		item := &messagev1.Item{}
-		if proto.Unmarshal(data, item) != nil {
-			return nil
-		}
-		for _, part := range item.GetAssistant().GetParts() {
-			turn.Answer += part.GetText()
-		}
-		if turn.Answer != "" {
-			return errEnough
-		}
-		return nil
-	}, "SELECT item FROM history WHERE session = ? AND execution = ? ORDER BY position DESC", session, execution)
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	return turn, err
-}
-
-var errEnough = errors.New("the answer was found")

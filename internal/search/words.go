@@ -57,10 +57,20 @@ func spots(text string) func(yield func(spot) bool) {
 	}
 }
 
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+func inWord(r rune) bool {
+	if r < utf8.RuneSelf { // most are
+		return '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z'
+	}
+	return unicode.IsLetter(r) || unicode.IsNumber(r)
+}
+
+// firstIdeograph is below all signs of the scripts that ideograph knows.
+const firstIdeograph = 0x2e80
 
 // ideograph tells whether a script that writes no blanks makes each sign a word.
-func ideograph(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
+func ideograph(r rune) bool {
+	return r >= firstIdeograph && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
 
 func wordEnd(text string, at int) int {
 	for i, r := range text[at:] {

@@ -3,6 +3,7 @@ package search_test
 import (
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/cadre-dev/cadre/internal/search"
@@ -23,6 +24,19 @@ func TestWords(t *testing.T) {
 	} {
 		if got := strings.Join(search.Words(text), " "); got != want {
 			t.Errorf("%q has the words %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The short ways of the common letters decide as Unicode's tables do.
+func TestWhatIsALetterIsUnicodes(t *testing.T) {
+	t.Parallel()
+	for r := range rune(0x2e80) {
+		if got, want := len(search.Words(string(r))) > 0, unicode.IsLetter(r) || unicode.IsNumber(r); r < utf8.RuneSelf && got != want {
+			t.Errorf("%q is a letter: %v, want %v", r, got, want)
+		}
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+			t.Errorf("%q is an ideograph", r)
 		}
 	}
 }

@@ -25,9 +25,10 @@ import (
 	"github.com/cadre-dev/cadre/internal/model/replay"
 	"github.com/cadre-dev/cadre/internal/model/scripted"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/search/fts5"
-	"github.com/cadre-dev/cadre/internal/search/tsvector"
+	"github.com/cadre-dev/cadre/internal/search/postings"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/postgres"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
@@ -113,7 +114,7 @@ type StoreOptions struct {
 func Stores() []StoreDriver {
 	return []StoreDriver{
 		{
-			Name: "postgres", Search: tsvector.New, Chosen: func(env func(string) string) bool { return postgres.FromEnv(env).URL != "" },
+			Name: "postgres", Search: postings.New, Chosen: func(env func(string) string) bool { return postgres.FromEnv(env).URL != "" },
 			Open: func(ctx context.Context, o StoreOptions) (store.Store, error) {
 				p := postgres.FromEnv(o.Env)
 				p.Log = o.Log
@@ -144,6 +145,9 @@ func Store(env func(name string) string) StoreDriver {
 	}
 	return all[len(all)-1]
 }
+
+// Sandboxes are the sandbox drivers. There is none yet.
+func Sandboxes() []sandbox.Registration { return nil }
 
 // Artifacts are the artifact drivers; the first is the default.
 func Artifacts() []artifact.Registration {

@@ -52,6 +52,10 @@ func (a *around) AddItem(ctx context.Context, f Fence, item *messagev1.Item, han
 	return a.do(ctx, Call{"add_item", writing}, func(ctx context.Context) error { return a.Store.AddItem(ctx, f, item, handOff) })
 }
 
+func (a *around) Compact(ctx context.Context, f Fence, c Compaction) error {
+	return a.do(ctx, Call{"compact", writing}, func(ctx context.Context) error { return a.Store.Compact(ctx, f, c) })
+}
+
 func (a *around) Settle(ctx context.Context, f Fence, s Settlement) error {
 	return a.do(ctx, Call{"settle", writing}, func(ctx context.Context) error { return a.Store.Settle(ctx, f, s) })
 }

@@ -52,6 +52,9 @@ type Ledger interface {
 	// AddItem appends an item that Cadre itself adds to the history. handOff notes that
 	// it is the hand-off of the final reply, which an execution gets once.
 	AddItem(ctx context.Context, f Fence, item *messagev1.Item, handOff bool) error
+	// Compact replaces the session's history by a shorter one, and settles the request that
+	// gave the summary. Either all of it is done or nothing.
+	Compact(ctx context.Context, f Fence, c Compaction) error
 	// Settle ends the execution, or lets it wait.
 	Settle(ctx context.Context, f Fence, s Settlement) error
 	// Release gives the execution back without an outcome, with the proof that the
@@ -206,6 +209,7 @@ type Claimed struct {
 	Org       string
 	Goal      Goal // of the session; its version is 0 when it has none
 	History   []*messagev1.Item
+	Shown     Shown         // of History
 	Pending   []PendingTool // calls of the newest answer that have no result yet, in order
 	Calls     int32         // model requests settled so far
 	ToolCalls int32

@@ -17,37 +17,56 @@ import (
 
 // ask makes one model request: admission, then the durable checkpoint, then the
 // request's bytes; at the end the answer and its usage in one transaction, which
-// settles the gate for the next request.
+// settles the gate for the next request. A history that the provider refuses as too
+// long is made shorter, once before an answer comes.
 func (t *turn) ask(ctx context.Context) (step, error) {
-	if err := t.gate.Before(ctx); err != nil {
-		return nil, err
-	}
-	leave, err := t.fx.Enter(ctx, t.claim.Policy.GetModel(), t.claim.Org)
+	number, over, err := t.begin(ctx, t.history, "")
 	if err != nil {
-		return nil, err
-	}
-	var wait time.Duration
-	defer func() { leave(wait) }()
-	t.calls++
-	number := t.calls
-	if err := t.dispatch(ctx, number); err != nil {
 		return nil, err
 	}
 	answer, err := t.stream(ctx, number)
-	if err != nil {
-		wait = askedToWait(err)
-		return nil, t.unanswered(ctx, number, err)
+	if over(err); err != nil {
+		return t.overflowed(ctx, t.unanswered(ctx, number, err))
 	}
-	signal := &Signal{Source: "model", Type: "response_done", Response: &Response{ID: answer.done.ResponseID}}
-	if _, err := t.gate.Responded(signal); err != nil {
+	done, err := t.responded(answer.done.ResponseID)
+	if err != nil {
 		return nil, err
 	}
 	// A whole answer is kept, also when the turn was told to end while it came.
 	if err := t.respond(context.WithoutCancel(ctx), number, answer); err != nil {
 		return nil, err
 	}
-	t.gate.Settle(signal)
+	done()
 	return t.decide, nil
+}
+
+// begin lets one more request go that sends a history: when it has returned, the request is
+// admitted, is the provider's next and is durable. over must be called with the request's error
+// as soon as it is over.
+func (t *turn) begin(ctx context.Context, history []*messagev1.Item, purpose string) (number int32, over func(error), err error) {
+	if err := t.gate.Before(ctx); err != nil {
+		return 0, nil, err
+	}
+	leave, err := t.fx.Enter(ctx, t.claim.Policy.GetModel(), t.claim.Org)
+	if err != nil {
+		return 0, nil, err
+	}
+	t.calls++
+	number = t.calls
+	if err := t.dispatch(ctx, t.checkpoint(number, history, purpose)); err != nil {
+		leave(0)
+		return 0, nil, err
+	}
+	return number, func(err error) { leave(askedToWait(err)) }, nil
+}
+
+// responded reports a whole answer to the gate; done tells it that the answer is settled.
+func (t *turn) responded(id string) (done func(), err error) {
+	signal := &Signal{Source: "model", Type: "response_done", Response: &Response{ID: id}}
+	if _, err := t.gate.Responded(signal); err != nil {
+		return nil, err
+	}
+	return func() { t.gate.Settle(signal) }, nil
 }
 
 // askedToWait is how long a provider that limits requests asks to wait.
@@ -99,15 +118,15 @@ func (t *turn) unused(ctx context.Context, err error) bool {
 	return true
 }
 
-// checkpoint makes the request durable before its bytes leave, or tells why it may not.
-func (t *turn) checkpoint(ctx context.Context, number int32) error {
+// checkpoint is what makes a request durable before its bytes leave.
+func (t *turn) checkpoint(number int32, history []*messagev1.Item, purpose string) store.Dispatch {
 	p := t.claim.Policy
-	return t.fx.Ledger().Dispatch(ctx, t.claim.Fence, store.Dispatch{
-		Number: number, Model: p.GetModel(), Hold: t.hold(), Member: p.GetMember(), Limits: t.bounds(), Now: t.fx.Now(),
+	return store.Dispatch{
+		Number: number, Model: p.GetModel(), Hold: t.hold(history), Member: p.GetMember(), Limits: t.bounds(), Now: t.fx.Now(),
 		Events: []*eventv1.Event{t.event(&eventv1.AgentModelRequest{
-			Call: number, Model: p.GetModel(), Provider: p.GetProvider(),
+			Call: number, Model: p.GetModel(), Provider: p.GetProvider(), Purpose: purpose,
 		})},
-	})
+	}
 }
 
 // toolOverhead is what a provider's form adds to each tool, in tokens at most.
@@ -116,14 +135,20 @@ const toolOverhead = 100
 // defaultOutputHold is the output that a request is held for when nothing bounds it.
 const defaultOutputHold = 16384
 
-// hold is an upper bound of what the request can cost: a token has at least one
-// byte, and the answer at most its limit.
-func (t *turn) hold() *messagev1.Usage {
+// overhead are the bytes that go with each request beside the history.
+func (t *turn) overhead() int {
 	n := len(t.claim.Policy.GetInstructions()) + len(t.claim.Policy.GetOutputSchema())
 	for _, spec := range t.offered() {
 		n += len(spec.Name) + len(spec.Description) + len(spec.Schema) + toolOverhead
 	}
-	for _, item := range t.history {
+	return n
+}
+
+// hold is an upper bound of what a request can cost: a token has at least one
+// byte, and the answer at most its limit.
+func (t *turn) hold(history []*messagev1.Item) *messagev1.Usage {
+	n := t.overhead()
+	for _, item := range history {
 		n += itemBytes(item)
 	}
 	out := int64(t.claim.Policy.GetLimits().GetMaxOutputTokens())
@@ -152,7 +177,6 @@ type answer struct {
 	text   string
 	done   *model.Done
 	deltas *deltas
-	bytes  int // that came so far
 }
 
 // longestAnswer is more than any model answers at once: what goes on for ever fills the
@@ -167,12 +191,6 @@ func partBytes(p model.Part) int {
 func (t *turn) stream(ctx context.Context, number int32) (*answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	idle := time.AfterFunc(t.opt.ContentIdle, func() {
-		cancel(&model.Error{Category: model.Timeout, Message: fmt.Sprintf("no content for %s", t.opt.ContentIdle)})
-	})
-	defer idle.Stop()
-	t.spoke = false
-	t.sent.Store(false)
 	a := &answer{item: &messagev1.Item{}, deltas: t.newDeltas(ctx, number, cancel)}
 	defer a.deltas.stop()
 	parts := newParts(t.claim.Policy.GetProvider(), t.takenIDs(), number)
@@ -180,31 +198,49 @@ func (t *turn) stream(ctx context.Context, number int32) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for part, err := range t.model.Ask(ctx, req) {
+	done, err := t.listen(ctx, cancel, req, func(part model.Part) {
+		a.deltas.add(part)
+		parts.add(part)
+	})
+	if err != nil {
+		return nil, t.broken(ctx, a, err)
+	}
+	a.done = done
+	a.item = parts.item(a.done)
+	a.text = parts.text.String()
+	return a, nil
+}
+
+// listen sends a request and hands the parts of its answer over as they come. An answer
+// that is silent for too long, has no end or goes on behind it is an error.
+func (t *turn) listen(ctx context.Context, cancel context.CancelCauseFunc, req model.Request, take func(model.Part)) (done *model.Done, err error) {
+	idle := time.AfterFunc(t.opt.ContentIdle, func() { cancel(model.Silent("content", t.opt.ContentIdle)) })
+	defer idle.Stop()
+	t.spoke = false
+	t.sent.Store(false)
+	size := 0
+	for part, err := range t.model.Ask(model.WithIdle(ctx, t.opt.StreamIdle), req) {
 		idle.Reset(t.opt.ContentIdle)
 		if err == nil {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			return nil, t.broken(ctx, a, err)
+			return nil, err
 		}
-		if a.done != nil {
-			return nil, t.broken(ctx, a, &model.Error{Category: model.Malformed, Message: "content after the end of the answer"})
+		if done != nil {
+			return nil, &model.Error{Category: model.Malformed, Message: "content after the end of the answer"}
 		}
-		if a.bytes += partBytes(part); a.bytes > longestAnswer {
-			return nil, t.broken(ctx, a, &failure.Endless{Err: &model.Error{Category: model.Malformed, Message: fmt.Sprintf("the answer is longer than %d bytes", longestAnswer)}})
+		if size += partBytes(part); size > longestAnswer {
+			return nil, &failure.Endless{Err: &model.Error{Category: model.Malformed, Message: fmt.Sprintf("the answer is longer than %d bytes", longestAnswer)}}
 		}
 		t.spoke = t.spoke || part.Text != "" || part.Reasoning != nil || part.ToolCall != nil
-		a.deltas.add(part)
-		parts.add(part)
-		a.done = part.Done
+		take(part)
+		done = part.Done
 	}
-	if a.done == nil {
-		return nil, t.broken(ctx, a, &model.Error{Category: model.Malformed, Message: "the stream ended without a terminal event"})
+	if done == nil {
+		return nil, &model.Error{Category: model.Malformed, Message: "the stream ended without a terminal event"}
 	}
-	a.item = parts.item(a.done)
-	a.text = parts.text.String()
-	return a, nil
+	return done, nil
 }
 
 // broken makes durable what was shown of an answer that ended in an error.
@@ -236,11 +272,10 @@ func (t *turn) request(ctx context.Context, number int32) (model.Request, error)
 // respond makes the answer durable: the rest of its text, the whole message,
 // the calls it asks for, its usage.
 func (t *turn) respond(ctx context.Context, number int32, a *answer) error {
-	usage := a.done.Usage
-	if usage == nil {
-		usage = &messagev1.Usage{InputTokens: t.hold().GetInputTokens() / 4, OutputTokens: int64(len(a.text)/4) + 1, Estimated: true}
+	usage := t.used(a.done.Usage, t.history, a.text)
+	if t.isEmptyContinuation(a) {
+		return t.discard(ctx, number, a, usage)
 	}
-	t.fx.Cost(t.claim.Policy.GetModel(), usage)
 	events := a.deltas.take()
 	events = append(events, t.event(&eventv1.AgentMessageCompleted{
 		Call: number, Text: a.text, FinishReason: a.done.FinishReason,
@@ -254,23 +289,34 @@ func (t *turn) respond(ctx context.Context, number int32, a *answer) error {
 			}))
 		}
 	}
-	events = append(events, t.event(&eventv1.AgentModelUsage{
-		Call: number, Usage: usage, ResponseId: a.done.ResponseID,
-	}))
+	events = append(events, t.usageEvent(number, usage, a.done.ResponseID))
 	err := t.fx.Ledger().Respond(ctx, t.claim.Fence, store.Response{Number: number, Item: a.item, Usage: usage, Events: events, Now: t.fx.Now()})
 	if err != nil {
 		return err
 	}
 	t.history = append(t.history, a.item)
+	t.claim.Shown.Tokens, t.claim.Shown.Counted = usage.GetInputTokens()+usage.GetOutputTokens(), len(t.history)
 	t.pending, t.open = pending, nil
 	t.claim.Recoveries = store.Recoveries{} // the ledger forgot them with this answer
 	return nil
 }
 
-// takenIDs are the call ids that the history has already, since providers may
+// used is what an answer used, with its cost: what the provider told, else an estimate.
+func (t *turn) used(told *messagev1.Usage, history []*messagev1.Item, text string) *messagev1.Usage {
+	if told == nil {
+		told = &messagev1.Usage{InputTokens: t.hold(history).GetInputTokens() / 4, OutputTokens: int64(len(text)/4) + 1, Estimated: true}
+	}
+	t.fx.Cost(t.claim.Policy.GetModel(), told)
+	return told
+}
+
+// takenIDs are the call ids that the session has already, since providers may
 // repeat theirs and ours never do.
 func (t *turn) takenIDs() map[string]bool {
 	taken := map[string]bool{}
+	for _, id := range t.claim.Shown.Taken {
+		taken[id] = true
+	}
 	for _, item := range t.history {
 		for _, part := range item.GetAssistant().GetParts() {
 			if call := part.GetToolCall(); call != nil {

@@ -18,9 +18,9 @@ const (
 
 // dispatch checkpoints a request. While a budget has no room only since other requests
 // are under way, it waits for them: they may use less than what is held for them.
-func (t *turn) dispatch(ctx context.Context, number int32) error {
+func (t *turn) dispatch(ctx context.Context, d store.Dispatch) error {
 	for wait := firstRoom; ; wait = min(2*wait, longestRoom) {
-		err := t.checkpoint(ctx, number)
+		err := t.fx.Ledger().Dispatch(ctx, t.claim.Fence, d)
 		var full *store.Exhausted
 		if !errors.As(err, &full) || !full.Held() {
 			return err
@@ -36,6 +36,7 @@ func (t *turn) dispatch(ctx context.Context, number int32) error {
 		if err != nil {
 			return err
 		}
+		d.Now = t.fx.Now()
 	}
 }
 

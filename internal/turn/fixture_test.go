@@ -49,7 +49,8 @@ type world struct {
 	approve    agentexecutionv1.ApprovalMode
 	schema     string
 	attached   []*messagev1.Attachment
-	blind      bool // the model takes no images
+	blind      bool  // the model takes no images
+	window     int64 // of the model, in tokens; 0 is unknown
 	open       func(folder string) (workspace.Workspace, error)
 	end        func(ctx context.Context, session, execution string) error
 	opt        turn.Options
@@ -224,6 +225,7 @@ func (w *world) Ledger() turn.Ledger { return &ledger{Store: w.store, w: w} }
 func (w *world) OpenModel(context.Context, *ledgerv1.ExecutionPolicy) (model.Model, error) {
 	return w, w.setUp
 }
+func (w *world) Window(string) int64                                 { return w.window }
 func (w *world) Sees(string) bool                                    { return !w.blind }
 func (w *world) Fingerprint(context.Context, string) (string, error) { return w.definition, nil }
 func (w *world) Tool(name string) (tool.Tool, bool) {

@@ -43,7 +43,7 @@ func (t *turn) checkOutput(ctx context.Context, reply string) (step, error) {
 		return nil, err
 	}
 	t.history = append(t.history, item)
-	return t.ask, nil
+	return t.fit, nil
 }
 
 // misfits counts in the history how often the model was asked again, since the

@@ -47,7 +47,7 @@ func (t *turn) handOff(ctx context.Context) (step, error) {
 	}
 	t.claim.HandedOff = true
 	t.history = append(t.history, item)
-	return t.ask, nil
+	return t.fit, nil
 }
 
 // finishLimit names why the model itself stopped early; "" when it did not.

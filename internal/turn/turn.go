@@ -39,6 +39,7 @@ type Ledger interface {
 	StartTools(ctx context.Context, f store.Fence, starts []store.ToolStart) error
 	FinishTools(ctx context.Context, f store.Fence, results []store.ToolFinish) error
 	AddItem(ctx context.Context, f store.Fence, item *messagev1.Item, handOff bool) error
+	Compact(ctx context.Context, f store.Fence, c store.Compaction) error
 	CompleteGoal(ctx context.Context, f store.Fence, version int64, evidence string, now time.Time) (bool, error)
 	PutArtifact(ctx context.Context, f store.Fence, row store.Row, event *eventv1.Event) error
 	Settle(ctx context.Context, f store.Fence, s store.Settlement) error
@@ -57,6 +58,8 @@ type Effects interface {
 	Enter(ctx context.Context, model, org string) (leave func(wait time.Duration), err error)
 	// Cost fills in what one request to a model cost, by the prices of now.
 	Cost(model string, u *messagev1.Usage)
+	// Window is how many tokens a model takes, input and output together; 0 when it is unknown.
+	Window(model string) int64
 	// Sees tells whether a model can be shown images.
 	Sees(model string) bool
 	// Fingerprint identifies the definition behind a model's name now.
@@ -79,7 +82,8 @@ type Effects interface {
 type Options struct {
 	DeltaEvery  time.Duration // longest wait before text becomes durable. Default 50 ms
 	DeltaBytes  int           // most text that waits. Default 4096
-	ContentIdle time.Duration // silence of a model's content that ends its stream. Default 10 min
+	StreamIdle  time.Duration // time without a byte of a model's answer that ends its stream. Default 5 min
+	ContentIdle time.Duration // time without content of it that does. Default 10 min
 	InlineBytes int           // largest result that goes into history whole. Default 64 KiB
 	Parallel    int           // read-only calls that run at once. Default 8
 	Patience    time.Duration // how long outcomes are tried to be recorded while the store fails. Default 1 min
@@ -92,6 +96,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.DeltaBytes == 0 {
 		o.DeltaBytes = 4096
+	}
+	if o.StreamIdle == 0 {
+		o.StreamIdle = 5 * time.Minute
 	}
 	if o.ContentIdle == 0 {
 		o.ContentIdle = 10 * time.Minute
@@ -181,7 +188,7 @@ func (t *turn) decide(context.Context) (step, error) {
 			return t.finish, nil
 		}
 	}
-	return t.ask, nil
+	return t.fit, nil
 }
 
 // fail ends an attempt that met an error, in the way that its cause asks for.

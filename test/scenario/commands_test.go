@@ -31,6 +31,7 @@ import (
 //	alive DIR                     some process has its working directory there
 //	gone DIR                      no process has, at the latest after the five seconds that are promised
 //	listener NAME                 occupy a port of this machine and set a variable to its address
+//	host NAME DIR                 start a model's host that answers with the bytes of files (see host_test.go)
 //	readonly DIR                  make a folder that cannot be written to (see the condition)
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"exits":    exits,
@@ -45,6 +46,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"alive":    alive,
 	"gone":     gone,
 	"listener": listener,
+	"host":     host,
 	"readonly": readonly,
 }
 

@@ -32,7 +32,7 @@ type methodLine struct {
 func adapters(src *sources, out output) error {
 	imports := map[string]string{} // import path to name
 	var lines []methodLine
-	for _, f := range src.own {
+	for _, f := range src.public().own {
 		for i := range f.Services().Len() {
 			methods := f.Services().Get(i).Methods()
 			for j := range methods.Len() {

@@ -123,7 +123,9 @@ func (l *linter) service(s protoreflect.ServiceDescriptor) {
 		if comment(m) == "" && !slices.Contains(standardMethods, m.Name()) {
 			l.report(m, "rpc %s has no comment; say what it does", m.FullName())
 		}
-		l.http(m)
+		if !internal(s.ParentFile().Path()) {
+			l.http(m)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ var openAPIBase []byte
 // openAPI writes one OpenAPI 3.1 document: what the plugin makes of the
 // google.api.http paths and the messages, beside what openapi.base.yaml says.
 func (p *plugins) openAPI(ctx context.Context, src *sources, out output) error {
-	files, err := p.run(ctx, pluginOpenAPI, src,
+	files, err := p.run(ctx, pluginOpenAPI, src.public(),
 		"path=cadre.openapi.yaml,features=google.api.http;protovalidate,short-service-tags,trim-unused-types")
 	if err != nil {
 		return err

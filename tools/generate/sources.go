@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -193,6 +194,17 @@ func (l linkedFirst) FindExtensionByNumber(name protoreflect.FullName, n protore
 		return t, nil
 	}
 	return l.own.FindExtensionByNumber(name, n)
+}
+
+// internal tells whether a file is spoken between Cadre's own programs alone: it has no
+// REST form and no place in the documentation.
+func internal(path string) bool { return strings.HasPrefix(path, "cadre/runtime/") }
+
+// public is the contract without what Cadre's own programs say to one another.
+func (s *sources) public() *sources {
+	c := *s
+	c.own = slices.DeleteFunc(slices.Clone(s.own), func(f protoreflect.FileDescriptor) bool { return internal(f.Path()) })
+	return &c
 }
 
 // goPackage is where the Go code of a .proto file goes.

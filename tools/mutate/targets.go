@@ -25,8 +25,18 @@ var targets = []target{
 		tests: []string{"./internal/turn/handoff"},
 	},
 	{
+		name:  "compaction",
+		files: []string{"internal/turn/compaction/compaction.go", "internal/turn/compaction/plan.go", "internal/turn/compaction/request.go", "internal/turn/failure/compacting.go"},
+		tests: []string{"./internal/turn/compaction", "./internal/turn/failure"},
+	},
+	{
+		name:  "replacing a history",
+		files: []string{"internal/turn/fit.go", "internal/turn/compact.go", "internal/store/relational/history.go"},
+		tests: []string{"./internal/turn", "./internal/store/sqlite"},
+	},
+	{
 		name:  "admission",
-		files: []string{"internal/turn/gate.go", "internal/turn/budget.go", "internal/turn/ask.go#ask,unanswered,unused,checkpoint,hold,respond"},
+		files: []string{"internal/turn/gate.go", "internal/turn/budget.go", "internal/turn/ask.go#ask,begin,unanswered,unused,checkpoint,hold,listen,respond"},
 		tests: []string{"./internal/turn"},
 	},
 	{

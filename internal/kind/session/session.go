@@ -76,12 +76,13 @@ func verbs(d pipeline.Deps) []pipeline.Verb {
 				pipeline.Authorize(d, "delete", sessionKind), pipeline.Validate(d), pipeline.Recall(d), pipeline.LoadRef(d, self),
 				pipeline.AuthorizeTarget(d, "delete", sessionKind), deleteSession(d),
 			},
+			After: removeSandbox(d),
 		},
 		{
 			Procedure: procedure("RunAgent"), Permission: "execute", Output: func() proto.Message { return &sessionv1.RunAgentResponse{} },
 			Steps: []pipeline.Step{
 				pipeline.Authorize(d, "execute", agentKind), pipeline.Validate(d), pipeline.Recall(d), takeRun(), pipeline.RequireOrg(d, self),
-				checkApproval(), checkOutput(), checkRecord(), resolveAgent(d), resolveWorkspace(d), resolveModel(d), resolveAttachments(d), buildSession(d), buildExecution(d), accept(d),
+				checkApproval(), checkOutput(), checkRecord(), resolveAgent(d), resolveWorkspace(d), resolveModel(d), resolveAttachments(d), buildSession(d), buildExecution(d), accept(d), ensureSandbox(d),
 			},
 		},
 		{
@@ -89,14 +90,14 @@ func verbs(d pipeline.Deps) []pipeline.Verb {
 			Steps: []pipeline.Step{
 				pipeline.Authorize(d, "execute", sessionKind), pipeline.Validate(d), pipeline.Recall(d), loadSession(d),
 				pipeline.AuthorizeTarget(d, "execute", sessionKind), takeMessage(), checkApproval(), checkOutput(), checkRecord(),
-				resolveAgent(d), resolveModel(d), resolveAttachments(d), buildExecution(d), accept(d),
+				resolveAgent(d), resolveModel(d), resolveAttachments(d), buildExecution(d), accept(d), ensureSandbox(d),
 			},
 		},
 		{
 			Procedure: procedure("Recover"), Permission: "execute", Output: func() proto.Message { return &sessionv1.RecoverResponse{} },
 			Steps: []pipeline.Step{
 				pipeline.Authorize(d, "execute", sessionKind), pipeline.Validate(d), pipeline.Recall(d), loadTarget(d),
-				pipeline.AuthorizeTarget(d, "execute", sessionKind), recoverTurn(d),
+				pipeline.AuthorizeTarget(d, "execute", sessionKind), recoverTurn(d), ensureSandbox(d),
 			},
 		},
 		{

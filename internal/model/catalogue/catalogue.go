@@ -182,6 +182,12 @@ func (c *Catalogue) Sees(name string) bool {
 	return !known || strings.HasSuffix(e.Name, "*") || e.Has(Images)
 }
 
+// Window is how many tokens a model takes, input and output together; 0 when it is unknown.
+func (c *Catalogue) Window(name string) int64 {
+	e, _ := c.Find(name)
+	return e.ContextWindow
+}
+
 // PriceAt is the price that holds at a moment; nil when it is unknown.
 func (e Entry) PriceAt(now time.Time) *Price {
 	day := now.UTC().Format(time.DateOnly)

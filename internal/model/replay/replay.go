@@ -140,6 +140,9 @@ type player struct {
 	recorded string      // the name of that provider
 }
 
+// StandsFor is the model whose answers are played.
+func (m player) StandsFor() string { return m.reel.cassette.Model }
+
 // Ask lets the provider ask, and answers its requests from the cassette.
 func (m player) Ask(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
 	d := newDeck(m.reel, req)

@@ -23,7 +23,37 @@ func (s *script) fields(short *[]step) table {
 				return p.mapping(n, "a turn", s.turns[len(s.turns)-1].fields(), "steps")
 			})
 		},
-		"steps": func(p *parser, n *yaml.Node) error { return p.steps(n, short) },
+		"steps":  func(p *parser, n *yaml.Node) error { return p.steps(n, short) },
+		"window": func(p *parser, n *yaml.Node) error { return integer(p, n, &s.window, 1) },
+		"compaction": func(p *parser, n *yaml.Node) error {
+			s.compaction = new(compaction)
+			return p.mapping(n, "a compaction", s.compaction.fields())
+		},
+	}
+}
+
+// fields of a compaction: those of a step that make sense of it, and its own.
+func (c *compaction) fields() table {
+	all := table{
+		"remote": func(p *parser, n *yaml.Node) error {
+			c.remote = new(remote)
+			return p.mapping(n, "the provider's own form", c.remote.fields(), "feature", "implementation")
+		},
+		"recoverable": func(p *parser, n *yaml.Node) error { return p.flag(n, &c.recoverable) },
+	}
+	for name, read := range c.step.fields() {
+		switch name {
+		case "text", "delay", "usage", "hang", "error":
+			all[name] = read
+		}
+	}
+	return all
+}
+
+func (r *remote) fields() table {
+	return table{
+		"feature":        func(p *parser, n *yaml.Node) error { return p.word(n, &r.feature) },
+		"implementation": func(p *parser, n *yaml.Node) error { return p.word(n, &r.implementation) },
 	}
 }
 

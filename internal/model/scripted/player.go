@@ -26,6 +26,14 @@ func (m player) Ask(ctx context.Context, req model.Request) iter.Seq2[model.Part
 			req.Sent()
 		}
 		a := answer{ctx: ctx, yield: yield, at: locate(req.History), more: true}
+		if err := m.script.fits(req); err != nil {
+			a.end(err)
+			return
+		}
+		if req.Compaction {
+			a.compact(m.script, req)
+			return
+		}
 		t, s, err := m.script.at(a.at)
 		if err == nil {
 			err = m.script.check(s.expect, a.at, req)

@@ -9,7 +9,8 @@ import (
 	"github.com/cadre-dev/cadre/internal/model"
 )
 
-// position is where a request stands in the script.
+// position is where a request stands in the script. What a compaction took out of the
+// history counts as though it were there.
 type position struct {
 	turn     int // user messages so far, counted from 1; 0 when there is none
 	step     int // the model's answers since the last user message
@@ -24,8 +25,11 @@ func locate(history []*messagev1.Item) position {
 		switch {
 		case item.GetUser() != nil:
 			p.turn, p.step, p.user = p.turn+1, 0, item.GetUser().GetText()
-		case item.GetAssistant() != nil:
+		case item.GetAssistant() != nil && item.GetAssistant().GetFinishReason() != compacted:
 			p.step++
+		case item.GetDeveloper().GetSummary() != nil:
+			p.turn += int(item.GetDeveloper().GetSummary().GetUserMessages())
+			p.step += int(item.GetDeveloper().GetSummary().GetAnswers())
 		case item.GetToolResult() != nil:
 			p.lastTool = item.GetToolResult()
 		}
@@ -75,13 +79,17 @@ func (t *turn) fails(p position, f *failure, requestID string) bool {
 	if err != nil {
 		return true
 	}
-	n -= 1 + p.step
-	for _, earlier := range t.steps[:p.step] {
+	return n-1-p.step-t.failed(p.step) < f.times
+}
+
+// failed is how many requests of the first steps the script has fail.
+func (t *turn) failed(steps int) (n int) {
+	for _, earlier := range t.steps[:steps] {
 		if earlier.fail != nil {
-			n -= earlier.fail.times
+			n += earlier.fail.times
 		}
 	}
-	return n < f.times
+	return n
 }
 
 // check compares a request with what the script expects.

@@ -47,13 +47,15 @@ func TestSchemaFields(t *testing.T) {
 		schema *jsonschema.Schema
 		reader table
 	}{
-		"script": {s, new(script).fields(nil)},
-		"turn":   {s.Defs["turn"], new(turn).fields()},
-		"step":   {s.Defs["step"], new(step).fields()},
-		"tool":   {s.Defs["tool"], new(toolCall).fields()},
-		"usage":  {s.Defs["usage"], new(usage).fields()},
-		"error":  {s.Defs["error"], new(failure).fields()},
-		"expect": {s.Defs["expect"], new(expectation).fields()},
+		"script":     {s, new(script).fields(nil)},
+		"turn":       {s.Defs["turn"], new(turn).fields()},
+		"step":       {s.Defs["step"], new(step).fields()},
+		"tool":       {s.Defs["tool"], new(toolCall).fields()},
+		"usage":      {s.Defs["usage"], new(usage).fields()},
+		"error":      {s.Defs["error"], new(failure).fields()},
+		"expect":     {s.Defs["expect"], new(expectation).fields()},
+		"compaction": {s.Defs["compaction"], new(compaction).fields()},
+		"remote":     {s.Defs["remote"], new(remote).fields()},
 	} {
 		got, want := slices.Sorted(maps.Keys(c.schema.Properties)), slices.Sorted(maps.Keys(c.reader))
 		if !slices.Equal(got, want) {
@@ -97,6 +99,7 @@ func TestSchemaAgrees(t *testing.T) {
 	for _, text := range []string{
 		"steps: [{}]", "repeat: true\nturns: [{when: x, steps: [{text: ''}]}]", "steps: [{usage: none}, {usage: {input: 0}}]",
 		"steps: [{delay: 1m30s, chunk_delay: '0', chunk: 1, finish: x}]", "steps: [{tools: [{name: a, args: '{'}]}]",
+		"window: 1\ncompaction: {text: x, recoverable: true, remote: {feature: a, implementation: b}}\nsteps: [{}]", "compaction: {}\nsteps: [{}]",
 	} {
 		agrees(t, resolved, text, true)
 	}
@@ -104,7 +107,7 @@ func TestSchemaAgrees(t *testing.T) {
 		"{}", "steps: []", "turns: [{}]", "steps: [{}]\nturns: [{steps: [{}]}]", "steps: [{x: 1}]", "steps: [{text: 1}]", "steps: [{chunk: 0}]",
 		"steps: [{delay: 5}]", "steps: [{delay: 5x}]", "steps: [{tools: []}]", "steps: [{tools: [{}]}]", "steps: [{tools: [{name: a, args: [1]}]}]",
 		"steps: [{error: {}}]", "steps: [{error: {category: x}}]", "steps: [{error: {category: network, times: 0}}]", "steps: [{usage: x}]",
-		"steps: [{usage: {input: -1}}]", "steps: [{finish: ''}]", "steps: [{expect: {tools_offered: []}}]", "steps: [{hang: 1}]",
+		"steps: [{usage: {input: -1}}]", "steps: [{finish: ''}]", "window: 0\nsteps: [{}]", "compaction: {tools: []}\nsteps: [{}]", "compaction: {remote: {feature: a}}\nsteps: [{}]", "steps: [{expect: {tools_offered: []}}]", "steps: [{hang: 1}]",
 	} {
 		agrees(t, resolved, text, false)
 	}

@@ -12,8 +12,21 @@ type script struct {
 	path   string
 	sum    string // SHA-256 of the file
 	turns  []turn
-	repeat bool // the turns begin again after the last one
+	repeat bool  // the turns begin again after the last one
+	window int64 // tokens that a request may have; 0 is no bound
+	// compaction answers requests for a shorter history; nil gives a summary of its own.
+	compaction *compaction
 }
+
+// compaction is how the model makes a history shorter.
+type compaction struct {
+	step                // its text, delay, usage, hang and error
+	remote      *remote // the provider's own form; nil gives words
+	recoverable bool    // what the provider's own test says of an error
+}
+
+// remote is what requests declare that want the provider's own form.
+type remote struct{ feature, implementation string }
 
 // turn answers one user message.
 type turn struct {

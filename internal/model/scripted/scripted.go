@@ -54,6 +54,9 @@ func (p *Provider) Open(_ context.Context, id string) (model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.compaction != nil && s.compaction.remote != nil {
+		return compactor{player{s}}, nil
+	}
 	return player{s}, nil
 }
 

@@ -34,26 +34,56 @@ func (i Index) Search(q sqldb.Querier, slot search.Slot, c search.Criteria) (sea
 	return relational.Rank(q, slot, c, words, found)
 }
 
-// find reads the newest documents that fit. It is narrowed after reading where few have
-// the words, and while reading where many do and some of them do not fit.
+// find reads the newest documents that fit. Where almost all documents are what criteria are
+// narrowed to, the others are taken out after reading; else while reading.
 func (i Index) find(q sqldb.Querier, slot search.Slot, name string, c search.Criteria, match string) (rows []relational.Found, more bool, err error) {
-	if rows, err = i.newest(q, slot, name, match, search.Candidates+1, 0); err != nil {
+	scope := scopeOf(c)
+	if scope != "" {
+		share, err := relational.Share(q, slot, c)
+		if err != nil {
+			return nil, false, err
+		}
+		if share >= almostAll {
+			rows, enough, err := i.most(q, slot, name, c, match, search.Candidates+1+spare(share))
+			if enough || err != nil {
+				return rows[:min(len(rows), search.Candidates)], len(rows) > search.Candidates, err
+			}
+		}
+		match = scope + " AND " + match
+	}
+	rows, err = i.newest(q, slot, name, match, search.Candidates+1)
+	return rows[:min(len(rows), search.Candidates)], len(rows) > search.Candidates, err
+}
+
+// almostAll is the share of documents from which on others are taken out after reading.
+const almostAll = 0.9
+
+// spare is how many documents are read more, so that enough are left.
+func spare(share float64) int { return 8 + int(2*search.Candidates*(1/share-1)) }
+
+// most reads the newest documents and takes out what does not fit. enough says that no
+// other ones have to be read.
+func (i Index) most(q sqldb.Querier, slot search.Slot, name string, c search.Criteria, match string, read int) (rows []relational.Found, enough bool, err error) {
+	if rows, err = i.newest(q, slot, name, match, read); err != nil {
 		return nil, false, err
 	}
 	looked := len(rows)
 	rows = slices.DeleteFunc(rows, func(f relational.Found) bool { return !relational.Fits(c, f) })
-	if looked > search.Candidates && len(rows) < looked {
-		if rows, err = i.newest(q, slot, name, scopeOf(c)+" AND "+match, search.Candidates+1, 0); err != nil {
-			return nil, false, err
-		}
-	}
-	return rows[:min(len(rows), search.Candidates)], len(rows) > search.Candidates, nil
+	return rows, len(rows) > search.Candidates || looked < read, nil
 }
 
-func (Index) newest(q sqldb.Querier, slot search.Slot, name, match string, limit int, offset int64) ([]relational.Found, error) {
+// newest reads the newest documents that match.
+func (Index) newest(q sqldb.Querier, slot search.Slot, name, match string, limit int) ([]relational.Found, error) {
 	table := "search_" + name + "_" + string(slot)
 	return relational.Read(q, "SELECT "+relational.Columns+" FROM "+table+" f JOIN search_documents_"+string(slot)+" d ON d.docid = f.rowid WHERE f."+table+
-		" MATCH ? ORDER BY f.rowid DESC LIMIT ? OFFSET ?", match, limit, offset)
+		" MATCH ? ORDER BY f.rowid DESC LIMIT ?", match, limit)
+}
+
+// behind reads the newest documents that match, behind so many, which are not read.
+func (Index) behind(q sqldb.Querier, slot search.Slot, match string, limit int, offset int64) ([]relational.Found, error) {
+	table := "search_terms_" + string(slot)
+	return relational.Read(q, "SELECT "+relational.Columns+" FROM (SELECT rowid AS docid FROM "+table+" WHERE "+table+" MATCH ? ORDER BY rowid DESC LIMIT ? OFFSET ?) f JOIN search_documents_"+string(slot)+
+		" d ON d.docid = f.docid ORDER BY d.docid DESC", match, limit, offset)
 }
 
 // list answers a page of all that criteria are narrowed to, the newest first.
@@ -61,7 +91,7 @@ func (i Index) list(q sqldb.Querier, slot search.Slot, c search.Criteria) (searc
 	var found []relational.Found
 	var err error
 	if scope := scopeOf(c); scope != "" {
-		found, err = i.newest(q, slot, "terms", scope, c.Size, relational.Offset(c))
+		found, err = i.behind(q, slot, scope, c.Size, relational.Offset(c))
 	} else {
 		found, err = relational.Read(q, "SELECT "+relational.Columns+" FROM search_documents_"+string(slot)+" d ORDER BY d.docid DESC LIMIT ? OFFSET ?", c.Size, relational.Offset(c))
 	}

@@ -34,9 +34,6 @@ func New() search.Index { return Index{relational.Documents{Words: tables{}}} }
 // tables keep the words.
 type tables struct{}
 
-// Columns are none: words lie in tables of their own.
-func (tables) Columns(relational.Kept) (names, params string, values []any) { return "", "", nil }
-
 // Insert keeps the words of a document.
 func (tables) Insert(tx sqldb.Tx, slot search.Slot, docid int64, w relational.Kept) error {
 	for name, words := range map[string][]string{"titles": w.Title, "terms": w.All} {
@@ -74,6 +71,9 @@ func (tables) Delete(tx sqldb.Tx, slot search.Slot, docid int64) error {
 	return nil
 }
 
+// Bulk is little at once, since there is one writer for everything.
+func (Index) Bulk() (documents, bytes int) { return 128, 128 << 10 }
+
 // Clear takes documents out, and all words at once.
 func (i Index) Clear(tx sqldb.Tx, slot search.Slot, limit int) (bool, error) {
 	empty, err := i.Empty(tx, slot)
@@ -92,5 +92,27 @@ func (i Index) Clear(tx sqldb.Tx, slot search.Slot, limit int) (bool, error) {
 	return i.Cleared(tx, slot, limit)
 }
 
-// Filled does nothing: the tables keep themselves in order.
-func (Index) Filled(sqldb.Tx, search.Slot) error { return nil }
+// mergePages is how many pages Finish merges at once.
+const mergePages = 64
+
+// Finish merges what many transactions left, since a search looks into each piece. It is
+// done a little at a time, because there is one writer for everything.
+func (Index) Finish(tx sqldb.Tx, slot search.Slot) (more bool, err error) {
+	for _, name := range []string{"titles", "terms"} {
+		table := "search_" + name + "_" + string(slot)
+		var before, after int64
+		if err := tx.Row("SELECT total_changes()").Scan(&before); err != nil {
+			return false, err
+		}
+		if err := tx.Exec("INSERT INTO "+table+" ("+table+", rank) VALUES ('merge', ?)", -mergePages); err != nil {
+			return false, err
+		}
+		if err := tx.Row("SELECT total_changes()").Scan(&after); err != nil {
+			return false, err
+		}
+		if after-before > 1 { // it wrote something beside the command itself
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,6 +1,6 @@
-// Package relational is what the drivers of the search index share: the table of
-// documents, the counts of what lists show, and the ranking of what a database found.
-// How words are kept and found is each driver's own.
+// Package relational is what the drivers of the search index share: the tables of
+// documents and of their texts, the counts of what lists show, and the ranking of what a
+// database found. How words are kept and found is each driver's own.
 //
 // Everything is written inside of the caller's transaction. Numbers of documents grow
 // with the time of their creation, so that the newest come first in the order of the
@@ -22,10 +22,7 @@ import (
 
 // Words is what a driver adds: where the words of a document are kept.
 type Words interface {
-	// Columns are those that the table of documents has for words: names and parameters,
-	// each beginning with a comma, and their values; nothing when words lie elsewhere.
-	Columns(w Kept) (names, params string, values []any)
-	// Insert keeps the words of a new document where they lie elsewhere.
+	// Insert keeps the words of a new document.
 	Insert(tx sqldb.Tx, slot search.Slot, docid int64, w Kept) error
 	// Delete forgets those.
 	Delete(tx sqldb.Tx, slot search.Slot, docid int64) error
@@ -71,7 +68,7 @@ func table(name string, slot search.Slot) string { return "search_" + name + "_"
 // Write stores documents and takes others out. Counts come last and in one order, so
 // that no two transactions wait for one another.
 func (d Documents) Write(tx sqldb.Tx, slot search.Slot, put []search.Document, gone []search.Key) error {
-	sums := counts{}
+	sums := Counts{}
 	for _, doc := range put {
 		if err := d.put(tx, slot, doc, sums); err != nil {
 			return err
@@ -86,10 +83,10 @@ func (d Documents) Write(tx sqldb.Tx, slot search.Slot, put []search.Document, g
 			return err
 		}
 	}
-	return sums.write(tx, slot)
+	return sums.Write(tx, slot)
 }
 
-func (d Documents) put(tx sqldb.Tx, slot search.Slot, doc search.Document, sums counts) error {
+func (d Documents) put(tx sqldb.Tx, slot search.Slot, doc search.Document, sums Counts) error {
 	digest := doc.Digest()
 	old, err := d.old(tx, slot, doc.Kind, doc.ID)
 	if err != nil {
@@ -104,30 +101,37 @@ func (d Documents) put(tx sqldb.Tx, slot search.Slot, doc search.Document, sums 
 		}
 	}
 	w := Kept{doc.Title(), doc.All(), append(Scope(doc.Org, doc.Kind, doc.Public()), doc.Beginnings()...)}
-	docid, err := d.insert(tx, slot, doc, digest, w)
+	docid, err := d.insert(tx, slot, doc, digest)
 	if err != nil {
 		return err
 	}
-	sums[counted{doc.Org, doc.Kind, doc.Public()}]++
+	sums[Counted{doc.Org, doc.Kind, doc.Public()}]++
 	return d.Words.Insert(tx, slot, docid, w)
 }
 
-// insert gives a document its number: that of its time, or one soon after that no other has.
-func (d Documents) insert(tx sqldb.Tx, slot search.Slot, doc search.Document, digest string, w Kept) (int64, error) {
-	names, params, values := d.Words.Columns(w)
-	q := "INSERT INTO " + table("documents", slot) + ` (docid, kind, id, org, public, slug, name, tags, visibility, created_at, session, digest, description, body` + names + `)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?` + params + `) ON CONFLICT (docid) DO NOTHING`
+// insert gives a document its number: the first of its time that no other has.
+func (d Documents) insert(tx sqldb.Tx, slot search.Slot, doc search.Document, digest string) (int64, error) {
+	q := "INSERT INTO " + table("documents", slot) + ` (docid, kind, id, org, public, slug, name, tags, visibility, created_at, session, digest, description)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (docid) DO NOTHING`
 	for try := 0; ; try++ {
-		docid := numberOf(doc.CreatedAt) + apart(doc, try)
-		n, err := tx.Affect(q, append([]any{
-			docid, doc.Kind, doc.ID, doc.Org, bit(doc.Public()), doc.Slug, doc.Name, strings.Join(doc.Tags, "\n"),
-			doc.Visibility, sqldb.Stamp(doc.CreatedAt), doc.Session, digest, doc.Description, doc.Text,
-		}, values...)...)
+		docid := Number(doc, try)
+		n, err := tx.Affect(q, docid, doc.Kind, doc.ID, doc.Org, bit(doc.Public()), doc.Slug, doc.Name, Tags(doc),
+			doc.Visibility, sqldb.Stamp(doc.CreatedAt), doc.Session, digest, doc.Description)
+		if err == nil && n > 0 {
+			err = tx.Exec("INSERT INTO "+table("texts", slot)+" (docid, body) VALUES (?, ?)", docid, doc.Text)
+		}
 		if err != nil || n > 0 {
 			return docid, err
 		}
 	}
 }
+
+// Tags are the labels of a document as they are kept.
+func Tags(doc search.Document) string { return strings.Join(doc.Tags, "\n") }
+
+// Number is a document's number: that of its time, and with each further try one of an
+// interval soon after that.
+func Number(doc search.Document, try int) int64 { return numberOf(doc.CreatedAt) + apart(doc, try) }
 
 // apart spreads documents of one moment over an interval that grows with each try. It is
 // the same for the same document.
@@ -165,25 +169,32 @@ func (d Documents) old(tx sqldb.Tx, slot search.Slot, kind, id string) (*kept, e
 	return &k, err
 }
 
-func (d Documents) drop(tx sqldb.Tx, slot search.Slot, key search.Key, old kept, sums counts) error {
+func (d Documents) drop(tx sqldb.Tx, slot search.Slot, key search.Key, old kept, sums Counts) error {
 	if err := d.Words.Delete(tx, slot, old.docid); err != nil {
 		return err
 	}
-	sums[counted{old.org, key.Kind, old.public}]--
-	return tx.Exec("DELETE FROM "+table("documents", slot)+" WHERE docid = ?", old.docid)
+	sums[Counted{old.org, key.Kind, old.public}]--
+	for _, name := range []string{"texts", "documents"} {
+		if err := tx.Exec("DELETE FROM "+table(name, slot)+" WHERE docid = ?", old.docid); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// counts are how many documents came or went.
-type counts map[counted]int
+// Counts are how many documents came, or went when they are negative.
+type Counts map[Counted]int
 
-type counted struct {
-	org, kind string
-	public    bool
+// Counted is what documents are counted by.
+type Counted struct {
+	Org, Kind string
+	Public    bool
 }
 
-func (c counts) write(tx sqldb.Tx, slot search.Slot) error {
-	keys := slices.SortedFunc(maps.Keys(c), func(a, b counted) int {
-		return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.kind, b.kind), cmp.Compare(bit(a.public), bit(b.public)))
+// Write adds them to what a slot has.
+func (c Counts) Write(tx sqldb.Tx, slot search.Slot) error {
+	keys := slices.SortedFunc(maps.Keys(c), func(a, b Counted) int {
+		return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.Kind, b.Kind), cmp.Compare(bit(a.Public), bit(b.Public)))
 	})
 	for _, k := range keys {
 		if c[k] == 0 {
@@ -191,21 +202,26 @@ func (c counts) write(tx sqldb.Tx, slot search.Slot) error {
 		}
 		if err := tx.Exec(`INSERT INTO search_counts (slot, org, kind, public, documents) VALUES (?,?,?,?,?)
 			ON CONFLICT (slot, org, kind, public) DO UPDATE SET documents = search_counts.documents + excluded.documents`,
-			string(slot), k.org, k.kind, bit(k.public), c[k]); err != nil {
+			string(slot), k.Org, k.Kind, bit(k.Public), c[k]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Cleared takes up to limit documents out of the table, which has no words any more.
+// Cleared takes up to limit documents out of a slot, which has no words any more.
 func (d Documents) Cleared(tx sqldb.Tx, slot search.Slot, limit int) (more bool, err error) {
 	if err := tx.Exec("DELETE FROM search_counts WHERE slot = ?", string(slot)); err != nil {
 		return true, err
 	}
-	name := table("documents", slot)
-	n, err := tx.Affect("DELETE FROM "+name+" WHERE docid IN (SELECT docid FROM "+name+" LIMIT ?)", limit)
-	return n == int64(limit), err
+	for _, of := range []string{"texts", "documents"} {
+		name := table(of, slot)
+		n, err := tx.Affect("DELETE FROM "+name+" WHERE docid IN (SELECT docid FROM "+name+" LIMIT ?)", limit)
+		if err != nil || n == int64(limit) {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // Empty tells whether a slot holds nothing.

@@ -23,6 +23,9 @@ type Found struct {
 	search.Hit
 }
 
+// Docid is the document's number.
+func (f Found) Docid() int64 { return f.docid }
+
 // Scan reads Columns.
 func Scan(r sqldb.Scanner) (f Found, err error) {
 	var public int
@@ -41,9 +44,9 @@ func complete(q sqldb.Querier, slot search.Slot, page []Found, text func(i int, 
 	for i, f := range page {
 		where[f.docid], args[i] = i, f.docid
 	}
-	body := "''"
+	columns, from := "''", table("documents", slot)+" d"
 	if text != nil {
-		body = "body"
+		columns, from = "COALESCE(t.body, '')", from+" LEFT JOIN "+table("texts", slot)+" t ON t.docid = d.docid"
 	}
 	return q.Rows(func(r sqldb.Scanner) error {
 		var docid int64
@@ -61,8 +64,8 @@ func complete(q sqldb.Querier, slot search.Slot, page []Found, text func(i int, 
 			text(i, words)
 		}
 		return nil
-	}, "SELECT docid, id, visibility, created_at, session, "+body+" FROM "+table("documents", slot)+
-		" WHERE docid IN (?"+strings.Repeat(",?", len(page)-1)+")", args...)
+	}, "SELECT d.docid, d.id, d.visibility, d.created_at, d.session, "+columns+" FROM "+from+
+		" WHERE d.docid IN (?"+strings.Repeat(",?", len(page)-1)+")", args...)
 }
 
 // Read reads the documents that a statement selects.
@@ -136,6 +139,19 @@ func List(q sqldb.Querier, slot search.Slot, c search.Criteria, found []Found) (
 		return nil
 	}, "SELECT kind, CAST(sum(documents) AS BIGINT) FROM search_counts WHERE slot = ?"+where+" GROUP BY kind", append([]any{string(slot)}, args...)...)
 	return res, err
+}
+
+// Share is the part of all documents that criteria are narrowed to, from 0 to 1; 1 when
+// there are none.
+func Share(q sqldb.Querier, slot search.Slot, c search.Criteria) (float64, error) {
+	where, args := Narrow(c, "search_counts")
+	var all, fit int64
+	err := q.Row(`SELECT CAST(COALESCE(sum(documents), 0) AS BIGINT), CAST(COALESCE(sum(CASE WHEN documents > 0`+where+` THEN documents ELSE 0 END), 0) AS BIGINT)
+		FROM search_counts WHERE slot = ?`, append(args, string(slot))...).Scan(&all, &fit)
+	if all <= 0 {
+		return 1, err
+	}
+	return float64(fit) / float64(all), err
 }
 
 // Narrow is the condition of criteria on a table with the columns org, kind and public,

@@ -106,6 +106,14 @@ func Bench(b *testing.B, open Open, index func() search.Index) {
 			_, err := finder.Search(b.Context(), search.Criteria{Query: fmt.Sprintf("agent %d", r.IntN(Resources))})
 			return err
 		}},
+		{"change of one", func(int) error {
+			n := r.IntN(Resources)
+			d := search.Document{Kind: "agent", ID: ids[n], Org: "default", Slug: fmt.Sprintf("agent-%d", n), Visibility: "org", CreatedAt: epoch.Add(time.Duration(n) * 7 * time.Second)}
+			for range 60 {
+				d.Text += words[often.Uint64()] + " "
+			}
+			return db.Write(b.Context(), "change", "", func(tx sqldb.Tx) error { return index().Write(tx, search.SlotOf(2), []search.Document{d}, nil) })
+		}},
 	} {
 		b.Run(strings.ReplaceAll(q.name, " ", "_"), func(b *testing.B) { measure(b, q.do) })
 	}

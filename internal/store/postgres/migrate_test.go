@@ -193,3 +193,27 @@ func TestAFailingStepNamesItsVersionAndWritesNothing(t *testing.T) {
 	old.Exec(t, "ALTER TABLE elsewhere RENAME TO version_tags")
 	old.Open(t)
 }
+
+// The step to lists of postings empties the index and has it filled anew.
+func TestTheSearchIndexIsFilledAnewAfterTheStepToPostings(t *testing.T) {
+	t.Parallel()
+	_, old := stopped(t, 6)
+	old.Exec(t, `INSERT INTO search_documents_b (docid, kind, id, org, public, slug, name, tags, visibility, created_at, session, digest, description, body, title, terms)
+		VALUES (7, 'agent', 'agt_1', 'default', 0, 's', 'n', '', 'org', '', '', 'd', '', '', '', '')`)
+	old.Exec(t, "INSERT INTO search_counts (slot, org, kind, public, documents) VALUES ('b', 'default', 'agent', 0, 1)")
+	old.Exec(t, "INSERT INTO search_dirty (kind, id, ticket, bulk) VALUES ('agent', 'agt_1', 1, 1), ('agent', 'agt_2', 1, 0)")
+	old.Exec(t, "UPDATE search_state SET extractors = 'those', building = 2, holder = 'who'")
+	old.Open(t)
+	for q, want := range map[string]int{
+		"SELECT count(*) FROM search_documents_b":                                                                 0,
+		"SELECT count(*) FROM search_counts":                                                                      0,
+		"SELECT count(*) FROM search_dirty WHERE bulk = 1":                                                        0,
+		"SELECT count(*) FROM search_dirty":                                                                       1, // what changed is still to be indexed
+		"SELECT count(*) FROM search_state WHERE extractors = '' AND building = 0 AND holder = ''":                1,
+		"SELECT count(*) FROM pg_attribute WHERE attrelid = 'search_documents_b'::regclass AND attname = 'terms'": 0,
+	} {
+		if got := old.Count(t, q); got != want {
+			t.Errorf("%s is %d, want %d", q, got, want)
+		}
+	}
+}

@@ -249,15 +249,7 @@ func (t *txn) claimed(x *execution, first bool) (store.Claimed, error) {
 	if err := proto.Unmarshal(x.policy, c.Policy); err != nil {
 		return c, fault.From(err)
 	}
-	if err := t.Rows(func(r sqldb.Scanner) error {
-		var data []byte
-		if err := r.Scan(&data); err != nil {
-			return err
-		}
-		item := &messagev1.Item{}
-		c.History = append(c.History, item)
-		return proto.Unmarshal(data, item)
-	}, "SELECT item FROM history WHERE session = ? ORDER BY position", x.session); err != nil {
+	if err := t.history(x.session, &c); err != nil {
 		return c, err
 	}
 	var err error

@@ -66,39 +66,53 @@ func (s *Store) Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) e
 // Respond settles a dispatch with its answer.
 func (s *Store) Respond(ctx context.Context, f store.Fence, r store.Response) error {
 	return s.fenced(ctx, "respond", f, r.Events, func(t *txn, x *execution) error {
-		u := r.Usage
-		w := whose{org: x.org, session: x.session, execution: x.id}
-		err := t.Row(`UPDATE dispatches SET state = 'settled', input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?,
-			estimated = ?, cost = ?, unpriced = ?, cache_write_tokens = ?, response_id = ?, at = ? WHERE execution = ? AND number = ? AND state = 'dispatched' RETURNING agent, member`,
-			u.GetInputTokens(), u.GetOutputTokens(), u.GetCachedInputTokens(), u.GetReasoningTokens(), u.GetEstimated(),
-			u.GetCostNanoUsd(), u.GetUnpricedCalls(), u.GetCacheWriteInputTokens(),
-			r.Item.GetAssistant().GetResponseId(), sqldb.Stamp(r.Now), x.id, r.Number).Scan(&w.agent, &w.member)
-		if noRows(err) {
-			return fault.New(fault.Internal, "DISPATCH_UNKNOWN", "model request %d of %s is not open", r.Number, x.id)
-		}
+		w, err := t.settleDispatch(x, r)
 		if err != nil {
 			return err
 		}
-		x.calls, x.redispatches = x.calls+1, 0 // an answer is progress
 		if err := t.requestTools(x, r); err != nil {
 			return err
 		}
-		if err := t.addUsage(x, u); err != nil {
+		if err := t.addUsage(x, r.Usage); err != nil {
 			return err
 		}
 		if r.Item != nil {
-			if err := t.addItem(x, r.Item); err != nil {
-				return err
-			}
-			if err := t.recovered(x, store.Recoveries{}); err != nil {
+			if err := t.addAnswer(x, r); err != nil {
 				return err
 			}
 		}
 		if err := t.appendEvents(f, eventv1.Association_current, r.Events); err != nil {
 			return err
 		}
-		return t.charge(f, w, u, r.Now)
+		return t.charge(f, w, r.Usage, r.Now)
 	})
+}
+
+// settleDispatch books what a request used, and answers whose it was.
+func (t *txn) settleDispatch(x *execution, r store.Response) (whose, error) {
+	u := r.Usage
+	w := whose{org: x.org, session: x.session, execution: x.id}
+	err := t.Row(`UPDATE dispatches SET state = 'settled', input_tokens = ?, output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?,
+		estimated = ?, cost = ?, unpriced = ?, cache_write_tokens = ?, response_id = ?, at = ? WHERE execution = ? AND number = ? AND state = 'dispatched' RETURNING agent, member`,
+		u.GetInputTokens(), u.GetOutputTokens(), u.GetCachedInputTokens(), u.GetReasoningTokens(), u.GetEstimated(),
+		u.GetCostNanoUsd(), u.GetUnpricedCalls(), u.GetCacheWriteInputTokens(),
+		r.Item.GetAssistant().GetResponseId(), sqldb.Stamp(r.Now), x.id, r.Number).Scan(&w.agent, &w.member)
+	if noRows(err) {
+		return w, fault.New(fault.Internal, "DISPATCH_UNKNOWN", "model request %d of %s is not open", r.Number, x.id)
+	}
+	x.calls, x.redispatches = x.calls+1, 0 // an answer is progress
+	return w, err
+}
+
+// addAnswer adds a whole answer to the history, and notes how long the history is with it.
+func (t *txn) addAnswer(x *execution, r store.Response) error {
+	if err := t.addItem(x, r.Item); err != nil {
+		return err
+	}
+	if err := t.Exec("UPDATE sessions SET used_tokens = ?, used_to = history_len WHERE id = ?", r.Usage.GetInputTokens()+r.Usage.GetOutputTokens(), x.session); err != nil {
+		return err
+	}
+	return t.recovered(x, store.Recoveries{})
 }
 
 // requestTools registers the calls of an answer, so that each has an outcome

@@ -147,3 +147,23 @@ func TestSweepsAndLookupsUseTheirIndex(t *testing.T) {
 		}
 	}
 }
+
+// The step that sets the texts of the search index apart loses none of it, so that nothing
+// has to be filled anew.
+func TestTheSearchIndexKeepsItsTexts(t *testing.T) {
+	t.Parallel()
+	_, old := stopped(t, 9)
+	old.Exec(t, `INSERT INTO search_documents_b (docid, kind, id, org, public, slug, name, tags, visibility, created_at, session, digest, description, body)
+		VALUES (7, 'agent', 'agt_1', 'default', 0, 's', 'n', '', 'org', '', '', 'd', 'about', 'tide and ebb')`)
+	old.Exec(t, "UPDATE search_state SET extractors = 'those'")
+	old.Open(t)
+	for what, q := range map[string]string{
+		"text":     "SELECT count(*) FROM search_texts_b WHERE docid = 7 AND body = 'tide and ebb'",
+		"document": "SELECT count(*) FROM search_documents_b WHERE docid = 7 AND description = 'about'",
+		"state":    "SELECT count(*) FROM search_state WHERE extractors = 'those'",
+	} {
+		if old.Count(t, q) != 1 {
+			t.Errorf("the %s is not as it was", what)
+		}
+	}
+}

@@ -62,6 +62,7 @@ func Run(t *testing.T, open Open) {
 		{"wake-ups", wakeUps},
 		{"timers", timers},
 		{"recoveries", recoveries},
+		{"compactions", compactions},
 		{"the end of a process", disowns},
 		{"recovery of a wait", recoversWaits},
 		{"recovery of a failure", recoversFailures},

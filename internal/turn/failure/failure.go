@@ -50,7 +50,15 @@ const (
 
 // Classify says what err means; it must not be nil.
 func Classify(err error) Failure {
-	s := read(err)
+	f := read(err).inTable()
+	if e, ok := find[*Compacting](err); ok {
+		return e.means(f)
+	}
+	return f
+}
+
+// inTable is what the first row that matches says.
+func (s *seen) inTable() Failure {
 	for _, r := range table {
 		if r.match(s) {
 			return r.failure(s)

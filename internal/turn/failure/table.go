@@ -26,20 +26,27 @@ func always(f Failure) func(*seen) Failure {
 // since a quota hides in it. Below stand the errors of Cadre's own parts, then its
 // faults, and last what any other error says of itself: a status before words.
 var table = []row{
-	{(*seen).refused, always(Failure{Code: "provider_safety_refusal", Message: "the model's provider refused to answer for safety reasons"})},
+	{(*seen).refused, always(Failure{Code: safetyRefusal, Message: "the model's provider refused to answer for safety reasons"})},
 	{holds[*model.NoCapacity], (*seen).noCapacity},
 	{(*seen).usedUp, (*seen).quota},
-	{(*seen).overflows, always(Failure{Code: "context_too_long", Message: "the conversation is longer than the model's window", Advice: "begin a new session"})},
+	{(*seen).overflows, always(Failure{Code: Overflow, Message: "the conversation is longer than the model's window", Advice: "begin a new session"})},
 	{category(model.RateLimited), always(rateLimited)},
 	{category(model.Overloaded), always(Failure{Code: "provider_unavailable", Retryable: true, Budget: Overload, Message: "the model's provider is overloaded", Advice: later})},
 	{category(model.ServerError), always(unavailable)},
-	{category(model.Authentication), always(Failure{Code: "provider_authentication_failed", Message: "the model's provider did not accept the key", Advice: "check the provider's key variable of the server"})},
+	{category(model.Authentication), always(Failure{Code: authenticationFailed, Message: "the model's provider did not accept the key", Advice: "check the provider's key variable of the server"})},
 	{category(model.Network), always(unreachable)},
 	{(*seen).endless, always(Failure{Code: "provider_response_malformed", Message: "the model's provider sent an answer without end"})},
 	{category(model.Malformed), always(Failure{Code: "provider_response_malformed", Retryable: true, Budget: Ordinary, Message: "the model's provider broke off or sent something that is no answer", Advice: "send the message again"})},
+	{(*seen).idle, always(Failure{Code: "response_stream_idle_timeout", Retryable: true, Budget: Ordinary, Message: "nothing came of the model's answer for too long", Advice: "send the message again"})},
 	{category(model.Timeout), always(Failure{Code: "provider_timeout", Retryable: true, Budget: Ordinary, Message: "the model's provider was silent for too long", Advice: "send the message again"})},
 	{func(s *seen) bool { return s.provider != nil }, always(Failure{Code: "provider_request_rejected", Message: "the model's provider rejected the request"})},
 
+	{holds[*NotCompacted], always(notCompacted)},
+	{holds[*HistoryLimit], (*seen).historyLimit},
+	{holds[*EmptyContinuation], always(Failure{
+		Code: "post_compaction_continuation_empty", Retryable: true, Budget: Ordinary,
+		Message: "the model answered nothing after the conversation was shortened", Advice: "send the message again",
+	})},
 	{holds[*StartUnknown], always(Failure{
 		Code:    "sandbox_command_start_outcome_unknown",
 		Message: "a command was sent to the sandbox and no acknowledgement came: it possibly ran. It is not sent again",
@@ -59,6 +66,16 @@ var table = []row{
 	{(*seen).unconnected, always(unreachable)},
 }
 
+// Codes that mean the same whatever a request was for.
+const (
+	safetyRefusal        = "provider_safety_refusal"
+	quotaExhausted       = "provider_quota_exhausted"
+	authenticationFailed = "provider_authentication_failed"
+)
+
+// Overflow is the code of a conversation that is longer than the model's window.
+const Overflow = "context_too_long"
+
 // later is the advice for what passes by itself.
 const later = "send the message again later"
 
@@ -67,6 +84,12 @@ var (
 	unavailable = Failure{Code: "provider_unavailable", Retryable: true, Budget: Ordinary, Message: "the model's provider failed", Advice: later}
 	unreachable = Failure{Code: "upstream_connectivity_unavailable", Retryable: true, Budget: Ordinary, Message: "the model's provider cannot be reached", Advice: later}
 )
+
+// notCompacted is what nothing but less conversation can mend.
+var notCompacted = Failure{
+	Code: "context_compaction_failed", Message: "the conversation is too long for the model and could not be shortened",
+	Advice: "begin a new session, or go on with a model that has a larger window",
+}
 
 func category(c model.Category) func(*seen) bool {
 	return func(s *seen) bool { return s.provider != nil && s.provider.Category == c }
@@ -100,11 +123,20 @@ func (s *seen) usedUp() bool { return s.provider != nil && s.provider.UsedUp() !
 
 func (s *seen) quota() Failure {
 	return s.quoted(Failure{
-		Code: "provider_quota_exhausted", Message: "the quota at the model's provider is used up", Quota: s.provider.UsedUp(),
+		Code: quotaExhausted, Message: "the quota at the model's provider is used up", Quota: s.provider.UsedUp(),
 	})
 }
 
 func (s *seen) overflows() bool { return s.provider != nil && s.provider.Overflows() }
+
+func (s *seen) idle() bool {
+	return s.provider != nil && s.provider.Category == model.Timeout && s.provider.Idle > 0
+}
+
+func (s *seen) historyLimit() Failure {
+	e, _ := find[*HistoryLimit](s.err)
+	return Failure{Code: "history_limit_exceeded", Message: e.Error(), Advice: "begin a new session"}
+}
 
 func (s *seen) endless() bool { return s.provider != nil && holds[*Endless](s) }
 

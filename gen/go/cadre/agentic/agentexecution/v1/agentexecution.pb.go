@@ -247,9 +247,12 @@ type AgentExecutionSpec struct {
 	OutputSchema string `protobuf:"bytes,7,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
 	// File on the server's machine that the traffic with the model's provider is
 	// recorded to; empty records nothing.
-	Record        string `protobuf:"bytes,8,opt,name=record,proto3" json:"record,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Record string `protobuf:"bytes,8,opt,name=record,proto3" json:"record,omitempty"`
+	// The lane that its activities are sent to instead of the session's own: a turn that a
+	// workflow started shares the workflow's sandbox. Empty for the session's own.
+	ActivityTaskQueue string `protobuf:"bytes,9,opt,name=activity_task_queue,json=activityTaskQueue,proto3" json:"activity_task_queue,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *AgentExecutionSpec) Reset() {
@@ -334,6 +337,13 @@ func (x *AgentExecutionSpec) GetOutputSchema() string {
 func (x *AgentExecutionSpec) GetRecord() string {
 	if x != nil {
 		return x.Record
+	}
+	return ""
+}
+
+func (x *AgentExecutionSpec) GetActivityTaskQueue() string {
+	if x != nil {
+		return x.ActivityTaskQueue
 	}
 	return ""
 }
@@ -649,7 +659,7 @@ const file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDesc = "" +
 	"\x0eAgentExecutionR\x04kind\x12@\n" +
 	"\bmetadata\x18\x03 \x01(\v2$.cadre.platform.resource.v1.MetadataR\bmetadata\x12G\n" +
 	"\x04spec\x18\x04 \x01(\v23.cadre.agentic.agentexecution.v1.AgentExecutionSpecR\x04spec\x12M\n" +
-	"\x06status\x18\x05 \x01(\v25.cadre.agentic.agentexecution.v1.AgentExecutionStatusR\x06status\"\x9d\x02\n" +
+	"\x06status\x18\x05 \x01(\v25.cadre.agentic.agentexecution.v1.AgentExecutionStatusR\x06status\"\xcd\x02\n" +
 	"\x12AgentExecutionSpec\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x19\n" +
@@ -659,7 +669,8 @@ const file_cadre_agentic_agentexecution_v1_agentexecution_proto_rawDesc = "" +
 	"\binput_id\x18\x05 \x01(\tR\ainputId\x12G\n" +
 	"\aapprove\x18\x06 \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeR\aapprove\x12#\n" +
 	"\routput_schema\x18\a \x01(\tR\foutputSchema\x12\x16\n" +
-	"\x06record\x18\b \x01(\tR\x06record\"\x9a\x05\n" +
+	"\x06record\x18\b \x01(\tR\x06record\x12.\n" +
+	"\x13activity_task_queue\x18\t \x01(\tR\x11activityTaskQueue\"\x9a\x05\n" +
 	"\x14AgentExecutionStatus\x12E\n" +
 	"\x05phase\x18\x01 \x01(\x0e2/.cadre.agentic.agentexecution.v1.ExecutionPhaseR\x05phase\x12\x1e\n" +
 	"\n" +

@@ -137,6 +137,7 @@ type Event struct {
 	//	*Event_GoalSet
 	//	*Event_GoalCompleted
 	//	*Event_GoalPaused
+	//	*Event_ContextCompacted
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -558,6 +559,15 @@ func (x *Event) GetGoalPaused() *GoalPaused {
 	return nil
 }
 
+func (x *Event) GetContextCompacted() *ContextCompacted {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_ContextCompacted); ok {
+			return x.ContextCompacted
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -690,6 +700,10 @@ type Event_GoalPaused struct {
 	GoalPaused *GoalPaused `protobuf:"bytes,122,opt,name=goal_paused,json=goalPaused,proto3,oneof"`
 }
 
+type Event_ContextCompacted struct {
+	ContextCompacted *ContextCompacted `protobuf:"bytes,130,opt,name=context_compacted,json=contextCompacted,proto3,oneof"`
+}
+
 func (*Event_SessionCreated) isEvent_Payload() {}
 
 func (*Event_SessionStatusChanged) isEvent_Payload() {}
@@ -753,6 +767,8 @@ func (*Event_GoalSet) isEvent_Payload() {}
 func (*Event_GoalCompleted) isEvent_Payload() {}
 
 func (*Event_GoalPaused) isEvent_Payload() {}
+
+func (*Event_ContextCompacted) isEvent_Payload() {}
 
 type SessionCreated struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -2253,10 +2269,12 @@ func (x *AgentToolOutcomeUnknown) GetMessage() string {
 }
 
 type AgentModelRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
-	Model         string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	Provider      string                 `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Call     int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Model    string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	Provider string                 `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
+	// What it asks for: empty for the turn's next answer, compaction for a shorter history.
+	Purpose       string `protobuf:"bytes,4,opt,name=purpose,proto3" json:"purpose,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2308,6 +2326,13 @@ func (x *AgentModelRequest) GetModel() string {
 func (x *AgentModelRequest) GetProvider() string {
 	if x != nil {
 		return x.Provider
+	}
+	return ""
+}
+
+func (x *AgentModelRequest) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
 	}
 	return ""
 }
@@ -2868,6 +2893,88 @@ func (x *GoalPaused) GetRationale() string {
 	return ""
 }
 
+// The history that the model is shown was replaced by a shorter one. The transcript keeps all.
+type ContextCompacted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the model request within the turn that gave the summary.
+	Call int32 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	// How long the history was and is, in tokens. Both are estimates.
+	BeforeTokens int64 `protobuf:"varint,2,opt,name=before_tokens,json=beforeTokens,proto3" json:"before_tokens,omitempty"`
+	AfterTokens  int64 `protobuf:"varint,3,opt,name=after_tokens,json=afterTokens,proto3" json:"after_tokens,omitempty"`
+	// Items that stayed as they were.
+	KeptItems int32 `protobuf:"varint,4,opt,name=kept_items,json=keptItems,proto3" json:"kept_items,omitempty"`
+	// window (the history came near to the model's window), overflow (the provider refused it as
+	// too long) or size (it came near to what Cadre sends at most).
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContextCompacted) Reset() {
+	*x = ContextCompacted{}
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContextCompacted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContextCompacted) ProtoMessage() {}
+
+func (x *ContextCompacted) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContextCompacted.ProtoReflect.Descriptor instead.
+func (*ContextCompacted) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ContextCompacted) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *ContextCompacted) GetBeforeTokens() int64 {
+	if x != nil {
+		return x.BeforeTokens
+	}
+	return 0
+}
+
+func (x *ContextCompacted) GetAfterTokens() int64 {
+	if x != nil {
+		return x.AfterTokens
+	}
+	return 0
+}
+
+func (x *ContextCompacted) GetKeptItems() int32 {
+	if x != nil {
+		return x.KeptItems
+	}
+	return 0
+}
+
+func (x *ContextCompacted) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // EphemeralDelta is a piece of text shown before it is durable. The durable
 // delta that covers its byte range replaces it; a newer generation voids it.
 type EphemeralDelta struct {
@@ -2887,7 +2994,7 @@ type EphemeralDelta struct {
 
 func (x *EphemeralDelta) Reset() {
 	*x = EphemeralDelta{}
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[34]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2899,7 +3006,7 @@ func (x *EphemeralDelta) String() string {
 func (*EphemeralDelta) ProtoMessage() {}
 
 func (x *EphemeralDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[34]
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2912,7 +3019,7 @@ func (x *EphemeralDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EphemeralDelta.ProtoReflect.Descriptor instead.
 func (*EphemeralDelta) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{34}
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *EphemeralDelta) GetSessionId() string {
@@ -2975,7 +3082,7 @@ var File_cadre_agentic_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\"cadre/agentic/event/v1/event.proto\x12\x16cadre.agentic.event.v1\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\x1a&cadre/agentic/message/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x82\x19\n" +
+	"\"cadre/agentic/event/v1/event.proto\x12\x16cadre.agentic.event.v1\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\x1a&cadre/agentic/message/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdc\x19\n" +
 	"\x05Event\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x10\n" +
@@ -3031,7 +3138,8 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\bgoal_set\x18x \x01(\v2\x1f.cadre.agentic.event.v1.GoalSetH\x00R\agoalSet\x12N\n" +
 	"\x0egoal_completed\x18y \x01(\v2%.cadre.agentic.event.v1.GoalCompletedH\x00R\rgoalCompleted\x12E\n" +
 	"\vgoal_paused\x18z \x01(\v2\".cadre.agentic.event.v1.GoalPausedH\x00R\n" +
-	"goalPausedB\t\n" +
+	"goalPaused\x12X\n" +
+	"\x11context_compacted\x18\x82\x01 \x01(\v2(.cadre.agentic.event.v1.ContextCompactedH\x00R\x10contextCompactedB\t\n" +
 	"\apayload\"_\n" +
 	"\x0eSessionCreated\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12\x14\n" +
@@ -3145,11 +3253,12 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\x17AgentToolOutcomeUnknown\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"Y\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"s\n" +
 	"\x11AgentModelRequest\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1a\n" +
-	"\bprovider\x18\x03 \x01(\tR\bprovider\"}\n" +
+	"\bprovider\x18\x03 \x01(\tR\bprovider\x12\x18\n" +
+	"\apurpose\x18\x04 \x01(\tR\apurpose\"}\n" +
 	"\x0fAgentModelUsage\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x05R\x04call\x125\n" +
 	"\x05usage\x18\x02 \x01(\v2\x1f.cadre.agentic.message.v1.UsageR\x05usage\x12\x1f\n" +
@@ -3194,7 +3303,14 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"GoalPaused\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x03R\aversion\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1c\n" +
-	"\trationale\x18\x03 \x01(\tR\trationale\"\xef\x01\n" +
+	"\trationale\x18\x03 \x01(\tR\trationale\"\xa5\x01\n" +
+	"\x10ContextCompacted\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12#\n" +
+	"\rbefore_tokens\x18\x02 \x01(\x03R\fbeforeTokens\x12!\n" +
+	"\fafter_tokens\x18\x03 \x01(\x03R\vafterTokens\x12\x1d\n" +
+	"\n" +
+	"kept_items\x18\x04 \x01(\x05R\tkeptItems\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xef\x01\n" +
 	"\x0eEphemeralDelta\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12!\n" +
@@ -3227,7 +3343,7 @@ func file_cadre_agentic_event_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_cadre_agentic_event_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cadre_agentic_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_cadre_agentic_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_cadre_agentic_event_v1_event_proto_goTypes = []any{
 	(Association)(0),                // 0: cadre.agentic.event.v1.Association
 	(*Event)(nil),                   // 1: cadre.agentic.event.v1.Event
@@ -3264,15 +3380,16 @@ var file_cadre_agentic_event_v1_event_proto_goTypes = []any{
 	(*GoalSet)(nil),                 // 32: cadre.agentic.event.v1.GoalSet
 	(*GoalCompleted)(nil),           // 33: cadre.agentic.event.v1.GoalCompleted
 	(*GoalPaused)(nil),              // 34: cadre.agentic.event.v1.GoalPaused
-	(*EphemeralDelta)(nil),          // 35: cadre.agentic.event.v1.EphemeralDelta
-	(*timestamppb.Timestamp)(nil),   // 36: google.protobuf.Timestamp
-	(*v1.Attachment)(nil),           // 37: cadre.agentic.message.v1.Attachment
-	(*v11.ExecutionError)(nil),      // 38: cadre.agentic.agentexecution.v1.ExecutionError
-	(*v1.Usage)(nil),                // 39: cadre.agentic.message.v1.Usage
+	(*ContextCompacted)(nil),        // 35: cadre.agentic.event.v1.ContextCompacted
+	(*EphemeralDelta)(nil),          // 36: cadre.agentic.event.v1.EphemeralDelta
+	(*timestamppb.Timestamp)(nil),   // 37: google.protobuf.Timestamp
+	(*v1.Attachment)(nil),           // 38: cadre.agentic.message.v1.Attachment
+	(*v11.ExecutionError)(nil),      // 39: cadre.agentic.agentexecution.v1.ExecutionError
+	(*v1.Usage)(nil),                // 40: cadre.agentic.message.v1.Usage
 }
 var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	0,  // 0: cadre.agentic.event.v1.Event.association:type_name -> cadre.agentic.event.v1.Association
-	36, // 1: cadre.agentic.event.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
+	37, // 1: cadre.agentic.event.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
 	2,  // 2: cadre.agentic.event.v1.Event.session_created:type_name -> cadre.agentic.event.v1.SessionCreated
 	3,  // 3: cadre.agentic.event.v1.Event.session_status_changed:type_name -> cadre.agentic.event.v1.SessionStatusChanged
 	4,  // 4: cadre.agentic.event.v1.Event.input_queued:type_name -> cadre.agentic.event.v1.InputQueued
@@ -3305,24 +3422,25 @@ var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	32, // 31: cadre.agentic.event.v1.Event.goal_set:type_name -> cadre.agentic.event.v1.GoalSet
 	33, // 32: cadre.agentic.event.v1.Event.goal_completed:type_name -> cadre.agentic.event.v1.GoalCompleted
 	34, // 33: cadre.agentic.event.v1.Event.goal_paused:type_name -> cadre.agentic.event.v1.GoalPaused
-	37, // 34: cadre.agentic.event.v1.InputQueued.attachments:type_name -> cadre.agentic.message.v1.Attachment
-	36, // 35: cadre.agentic.event.v1.TurnWaiting.until:type_name -> google.protobuf.Timestamp
-	38, // 36: cadre.agentic.event.v1.TurnWaiting.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	39, // 37: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
-	29, // 38: cadre.agentic.event.v1.TurnCompleted.allowance:type_name -> cadre.agentic.event.v1.Allowance
-	38, // 39: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	39, // 40: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
-	39, // 41: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
-	37, // 42: cadre.agentic.event.v1.AgentToolCompleted.attachments:type_name -> cadre.agentic.message.v1.Attachment
-	39, // 43: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
-	36, // 44: cadre.agentic.event.v1.Allowance.resets_at:type_name -> google.protobuf.Timestamp
-	36, // 45: cadre.agentic.event.v1.UsageThreshold.resets_at:type_name -> google.protobuf.Timestamp
-	29, // 46: cadre.agentic.event.v1.UsageExhausted.allowance:type_name -> cadre.agentic.event.v1.Allowance
-	47, // [47:47] is the sub-list for method output_type
-	47, // [47:47] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	35, // 34: cadre.agentic.event.v1.Event.context_compacted:type_name -> cadre.agentic.event.v1.ContextCompacted
+	38, // 35: cadre.agentic.event.v1.InputQueued.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	37, // 36: cadre.agentic.event.v1.TurnWaiting.until:type_name -> google.protobuf.Timestamp
+	39, // 37: cadre.agentic.event.v1.TurnWaiting.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	40, // 38: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
+	29, // 39: cadre.agentic.event.v1.TurnCompleted.allowance:type_name -> cadre.agentic.event.v1.Allowance
+	39, // 40: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	40, // 41: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
+	40, // 42: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
+	38, // 43: cadre.agentic.event.v1.AgentToolCompleted.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	40, // 44: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
+	37, // 45: cadre.agentic.event.v1.Allowance.resets_at:type_name -> google.protobuf.Timestamp
+	37, // 46: cadre.agentic.event.v1.UsageThreshold.resets_at:type_name -> google.protobuf.Timestamp
+	29, // 47: cadre.agentic.event.v1.UsageExhausted.allowance:type_name -> cadre.agentic.event.v1.Allowance
+	48, // [48:48] is the sub-list for method output_type
+	48, // [48:48] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_event_v1_event_proto_init() }
@@ -3363,6 +3481,7 @@ func file_cadre_agentic_event_v1_event_proto_init() {
 		(*Event_GoalSet)(nil),
 		(*Event_GoalCompleted)(nil),
 		(*Event_GoalPaused)(nil),
+		(*Event_ContextCompacted)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3370,7 +3489,7 @@ func file_cadre_agentic_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_agentic_event_v1_event_proto_rawDesc), len(file_cadre_agentic_event_v1_event_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   35,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -23,8 +23,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Item is one entry of a session's model history. History is append-only, so
-// that the prefix of each request is the same bytes as in the request before.
+// Item is one entry of a session's model history. History is append-only between
+// compactions, so that the prefix of each request is the same bytes as in the request before.
 type Item struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Item:
@@ -276,8 +276,10 @@ func (x *Attachment) GetSize() int64 {
 
 // DeveloperMessage is what Cadre itself says to the model.
 type DeveloperMessage struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Text          string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Set when the message stands for items that a compaction took out of the history.
+	Summary       *Summary `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -319,6 +321,85 @@ func (x *DeveloperMessage) GetText() string {
 	return ""
 }
 
+func (x *DeveloperMessage) GetSummary() *Summary {
+	if x != nil {
+		return x.Summary
+	}
+	return nil
+}
+
+// Summary counts what a compaction took out of the history, earlier ones included.
+type Summary struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Items        int32                  `protobuf:"varint,1,opt,name=items,proto3" json:"items,omitempty"`
+	UserMessages int32                  `protobuf:"varint,2,opt,name=user_messages,json=userMessages,proto3" json:"user_messages,omitempty"`
+	// The model's answers since the newest user message that stands before the summary.
+	Answers int32 `protobuf:"varint,3,opt,name=answers,proto3" json:"answers,omitempty"`
+	// The provider whose own form of the items follows in the next item; empty when the text
+	// says it all. No other provider can read it.
+	Provider      string `protobuf:"bytes,4,opt,name=provider,proto3" json:"provider,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Summary) Reset() {
+	*x = Summary{}
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Summary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Summary) ProtoMessage() {}
+
+func (x *Summary) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Summary.ProtoReflect.Descriptor instead.
+func (*Summary) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Summary) GetItems() int32 {
+	if x != nil {
+		return x.Items
+	}
+	return 0
+}
+
+func (x *Summary) GetUserMessages() int32 {
+	if x != nil {
+		return x.UserMessages
+	}
+	return 0
+}
+
+func (x *Summary) GetAnswers() int32 {
+	if x != nil {
+		return x.Answers
+	}
+	return 0
+}
+
+func (x *Summary) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
 // AssistantMessage is one whole answer of the model.
 type AssistantMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -335,7 +416,7 @@ type AssistantMessage struct {
 
 func (x *AssistantMessage) Reset() {
 	*x = AssistantMessage{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[4]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -347,7 +428,7 @@ func (x *AssistantMessage) String() string {
 func (*AssistantMessage) ProtoMessage() {}
 
 func (x *AssistantMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[4]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -360,7 +441,7 @@ func (x *AssistantMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssistantMessage.ProtoReflect.Descriptor instead.
 func (*AssistantMessage) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{4}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AssistantMessage) GetParts() []*AssistantPart {
@@ -406,7 +487,7 @@ type AssistantPart struct {
 
 func (x *AssistantPart) Reset() {
 	*x = AssistantPart{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[5]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -418,7 +499,7 @@ func (x *AssistantPart) String() string {
 func (*AssistantPart) ProtoMessage() {}
 
 func (x *AssistantPart) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[5]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -431,7 +512,7 @@ func (x *AssistantPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssistantPart.ProtoReflect.Descriptor instead.
 func (*AssistantPart) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{5}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AssistantPart) GetPart() isAssistantPart_Part {
@@ -502,7 +583,7 @@ type Reasoning struct {
 
 func (x *Reasoning) Reset() {
 	*x = Reasoning{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[6]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -514,7 +595,7 @@ func (x *Reasoning) String() string {
 func (*Reasoning) ProtoMessage() {}
 
 func (x *Reasoning) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[6]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -527,7 +608,7 @@ func (x *Reasoning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reasoning.ProtoReflect.Descriptor instead.
 func (*Reasoning) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{6}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Reasoning) GetText() string {
@@ -558,7 +639,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[7]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -570,7 +651,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[7]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -583,7 +664,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{7}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ToolCall) GetId() string {
@@ -627,7 +708,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[8]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -639,7 +720,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[8]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -652,7 +733,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{8}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -727,7 +808,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[9]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -739,7 +820,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[9]
+	mi := &file_cadre_agentic_message_v1_message_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -752,7 +833,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{9}
+	return file_cadre_agentic_message_v1_message_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Usage) GetInputTokens() int64 {
@@ -834,9 +915,15 @@ const file_cadre_agentic_message_v1_message_proto_rawDesc = "" +
 	"\n" +
 	"media_type\x18\x03 \x01(\tR\tmediaType\x12\x16\n" +
 	"\x06sha256\x18\x04 \x01(\tR\x06sha256\x12\x12\n" +
-	"\x04size\x18\x05 \x01(\x03R\x04size\"&\n" +
+	"\x04size\x18\x05 \x01(\x03R\x04size\"c\n" +
 	"\x10DeveloperMessage\x12\x12\n" +
-	"\x04text\x18\x01 \x01(\tR\x04text\"\xb3\x01\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12;\n" +
+	"\asummary\x18\x02 \x01(\v2!.cadre.agentic.message.v1.SummaryR\asummary\"z\n" +
+	"\aSummary\x12\x14\n" +
+	"\x05items\x18\x01 \x01(\x05R\x05items\x12#\n" +
+	"\ruser_messages\x18\x02 \x01(\x05R\fuserMessages\x12\x18\n" +
+	"\aanswers\x18\x03 \x01(\x05R\aanswers\x12\x1a\n" +
+	"\bprovider\x18\x04 \x01(\tR\bprovider\"\xb3\x01\n" +
 	"\x10AssistantMessage\x12=\n" +
 	"\x05parts\x18\x01 \x03(\v2'.cadre.agentic.message.v1.AssistantPartR\x05parts\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x1f\n" +
@@ -887,34 +974,36 @@ func file_cadre_agentic_message_v1_message_proto_rawDescGZIP() []byte {
 	return file_cadre_agentic_message_v1_message_proto_rawDescData
 }
 
-var file_cadre_agentic_message_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_cadre_agentic_message_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_cadre_agentic_message_v1_message_proto_goTypes = []any{
 	(*Item)(nil),             // 0: cadre.agentic.message.v1.Item
 	(*UserMessage)(nil),      // 1: cadre.agentic.message.v1.UserMessage
 	(*Attachment)(nil),       // 2: cadre.agentic.message.v1.Attachment
 	(*DeveloperMessage)(nil), // 3: cadre.agentic.message.v1.DeveloperMessage
-	(*AssistantMessage)(nil), // 4: cadre.agentic.message.v1.AssistantMessage
-	(*AssistantPart)(nil),    // 5: cadre.agentic.message.v1.AssistantPart
-	(*Reasoning)(nil),        // 6: cadre.agentic.message.v1.Reasoning
-	(*ToolCall)(nil),         // 7: cadre.agentic.message.v1.ToolCall
-	(*ToolResult)(nil),       // 8: cadre.agentic.message.v1.ToolResult
-	(*Usage)(nil),            // 9: cadre.agentic.message.v1.Usage
+	(*Summary)(nil),          // 4: cadre.agentic.message.v1.Summary
+	(*AssistantMessage)(nil), // 5: cadre.agentic.message.v1.AssistantMessage
+	(*AssistantPart)(nil),    // 6: cadre.agentic.message.v1.AssistantPart
+	(*Reasoning)(nil),        // 7: cadre.agentic.message.v1.Reasoning
+	(*ToolCall)(nil),         // 8: cadre.agentic.message.v1.ToolCall
+	(*ToolResult)(nil),       // 9: cadre.agentic.message.v1.ToolResult
+	(*Usage)(nil),            // 10: cadre.agentic.message.v1.Usage
 }
 var file_cadre_agentic_message_v1_message_proto_depIdxs = []int32{
-	1, // 0: cadre.agentic.message.v1.Item.user:type_name -> cadre.agentic.message.v1.UserMessage
-	3, // 1: cadre.agentic.message.v1.Item.developer:type_name -> cadre.agentic.message.v1.DeveloperMessage
-	4, // 2: cadre.agentic.message.v1.Item.assistant:type_name -> cadre.agentic.message.v1.AssistantMessage
-	8, // 3: cadre.agentic.message.v1.Item.tool_result:type_name -> cadre.agentic.message.v1.ToolResult
-	2, // 4: cadre.agentic.message.v1.UserMessage.attachments:type_name -> cadre.agentic.message.v1.Attachment
-	5, // 5: cadre.agentic.message.v1.AssistantMessage.parts:type_name -> cadre.agentic.message.v1.AssistantPart
-	6, // 6: cadre.agentic.message.v1.AssistantPart.reasoning:type_name -> cadre.agentic.message.v1.Reasoning
-	7, // 7: cadre.agentic.message.v1.AssistantPart.tool_call:type_name -> cadre.agentic.message.v1.ToolCall
-	2, // 8: cadre.agentic.message.v1.ToolResult.attachments:type_name -> cadre.agentic.message.v1.Attachment
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	1,  // 0: cadre.agentic.message.v1.Item.user:type_name -> cadre.agentic.message.v1.UserMessage
+	3,  // 1: cadre.agentic.message.v1.Item.developer:type_name -> cadre.agentic.message.v1.DeveloperMessage
+	5,  // 2: cadre.agentic.message.v1.Item.assistant:type_name -> cadre.agentic.message.v1.AssistantMessage
+	9,  // 3: cadre.agentic.message.v1.Item.tool_result:type_name -> cadre.agentic.message.v1.ToolResult
+	2,  // 4: cadre.agentic.message.v1.UserMessage.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	4,  // 5: cadre.agentic.message.v1.DeveloperMessage.summary:type_name -> cadre.agentic.message.v1.Summary
+	6,  // 6: cadre.agentic.message.v1.AssistantMessage.parts:type_name -> cadre.agentic.message.v1.AssistantPart
+	7,  // 7: cadre.agentic.message.v1.AssistantPart.reasoning:type_name -> cadre.agentic.message.v1.Reasoning
+	8,  // 8: cadre.agentic.message.v1.AssistantPart.tool_call:type_name -> cadre.agentic.message.v1.ToolCall
+	2,  // 9: cadre.agentic.message.v1.ToolResult.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_message_v1_message_proto_init() }
@@ -928,7 +1017,7 @@ func file_cadre_agentic_message_v1_message_proto_init() {
 		(*Item_Assistant)(nil),
 		(*Item_ToolResult)(nil),
 	}
-	file_cadre_agentic_message_v1_message_proto_msgTypes[5].OneofWrappers = []any{
+	file_cadre_agentic_message_v1_message_proto_msgTypes[6].OneofWrappers = []any{
 		(*AssistantPart_Text)(nil),
 		(*AssistantPart_Reasoning)(nil),
 		(*AssistantPart_ToolCall)(nil),
@@ -939,7 +1028,7 @@ func file_cadre_agentic_message_v1_message_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_agentic_message_v1_message_proto_rawDesc), len(file_cadre_agentic_message_v1_message_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

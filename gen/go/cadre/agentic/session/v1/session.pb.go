@@ -30,6 +30,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ExecutionTarget says where turns run when sandboxes host them (placement runner).
+type ExecutionTarget int32
+
+const (
+	// The default of the server.
+	ExecutionTarget_execution_target_unspecified ExecutionTarget = 0
+	// On a runner of the server's own.
+	ExecutionTarget_local ExecutionTarget = 1
+	// In a sandbox of the session.
+	ExecutionTarget_cloud ExecutionTarget = 2
+)
+
+// Enum value maps for ExecutionTarget.
+var (
+	ExecutionTarget_name = map[int32]string{
+		0: "execution_target_unspecified",
+		1: "local",
+		2: "cloud",
+	}
+	ExecutionTarget_value = map[string]int32{
+		"execution_target_unspecified": 0,
+		"local":                        1,
+		"cloud":                        2,
+	}
+)
+
+func (x ExecutionTarget) Enum() *ExecutionTarget {
+	p := new(ExecutionTarget)
+	*p = x
+	return p
+}
+
+func (x ExecutionTarget) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ExecutionTarget) Descriptor() protoreflect.EnumDescriptor {
+	return file_cadre_agentic_session_v1_session_proto_enumTypes[0].Descriptor()
+}
+
+func (ExecutionTarget) Type() protoreflect.EnumType {
+	return &file_cadre_agentic_session_v1_session_proto_enumTypes[0]
+}
+
+func (x ExecutionTarget) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ExecutionTarget.Descriptor instead.
+func (ExecutionTarget) EnumDescriptor() ([]byte, []int) {
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{0}
+}
+
 // InputPolicy says what happens to an input that comes while a turn runs.
 type InputPolicy int32
 
@@ -67,11 +120,11 @@ func (x InputPolicy) String() string {
 }
 
 func (InputPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cadre_agentic_session_v1_session_proto_enumTypes[0].Descriptor()
+	return file_cadre_agentic_session_v1_session_proto_enumTypes[1].Descriptor()
 }
 
 func (InputPolicy) Type() protoreflect.EnumType {
-	return &file_cadre_agentic_session_v1_session_proto_enumTypes[0]
+	return &file_cadre_agentic_session_v1_session_proto_enumTypes[1]
 }
 
 func (x InputPolicy) Number() protoreflect.EnumNumber {
@@ -80,7 +133,7 @@ func (x InputPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InputPolicy.Descriptor instead.
 func (InputPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{0}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{1}
 }
 
 // SessionPhase says what a session is doing.
@@ -131,11 +184,11 @@ func (x SessionPhase) String() string {
 }
 
 func (SessionPhase) Descriptor() protoreflect.EnumDescriptor {
-	return file_cadre_agentic_session_v1_session_proto_enumTypes[1].Descriptor()
+	return file_cadre_agentic_session_v1_session_proto_enumTypes[2].Descriptor()
 }
 
 func (SessionPhase) Type() protoreflect.EnumType {
-	return &file_cadre_agentic_session_v1_session_proto_enumTypes[1]
+	return &file_cadre_agentic_session_v1_session_proto_enumTypes[2]
 }
 
 func (x SessionPhase) Number() protoreflect.EnumNumber {
@@ -144,7 +197,7 @@ func (x SessionPhase) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SessionPhase.Descriptor instead.
 func (SessionPhase) EnumDescriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{1}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{2}
 }
 
 // GoalStatus says how a goal stands.
@@ -186,11 +239,11 @@ func (x GoalStatus) String() string {
 }
 
 func (GoalStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_cadre_agentic_session_v1_session_proto_enumTypes[2].Descriptor()
+	return file_cadre_agentic_session_v1_session_proto_enumTypes[3].Descriptor()
 }
 
 func (GoalStatus) Type() protoreflect.EnumType {
-	return &file_cadre_agentic_session_v1_session_proto_enumTypes[2]
+	return &file_cadre_agentic_session_v1_session_proto_enumTypes[3]
 }
 
 func (x GoalStatus) Number() protoreflect.EnumNumber {
@@ -199,7 +252,7 @@ func (x GoalStatus) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GoalStatus.Descriptor instead.
 func (GoalStatus) EnumDescriptor() ([]byte, []int) {
-	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{2}
+	return file_cadre_agentic_session_v1_session_proto_rawDescGZIP(), []int{3}
 }
 
 // Session is one conversation: a queue of inputs, a model history, an event log.
@@ -288,9 +341,11 @@ type SessionSpec struct {
 	// What happens to an input that comes while a turn runs.
 	InputPolicy InputPolicy `protobuf:"varint,3,opt,name=input_policy,json=inputPolicy,proto3,enum=cadre.agentic.session.v1.InputPolicy" json:"input_policy,omitempty"`
 	// What its model requests may use. The budget of the session, which can be changed later, begins with it.
-	Limits        *SessionLimits `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Limits *SessionLimits `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
+	// Where its turns run when sandboxes host them. Absent, the server's default counts.
+	ExecutionTarget ExecutionTarget `protobuf:"varint,5,opt,name=execution_target,json=executionTarget,proto3,enum=cadre.agentic.session.v1.ExecutionTarget" json:"execution_target,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *SessionSpec) Reset() {
@@ -349,6 +404,13 @@ func (x *SessionSpec) GetLimits() *SessionLimits {
 		return x.Limits
 	}
 	return nil
+}
+
+func (x *SessionSpec) GetExecutionTarget() ExecutionTarget {
+	if x != nil {
+		return x.ExecutionTarget
+	}
+	return ExecutionTarget_execution_target_unspecified
 }
 
 // SessionLimits bound all turns of a session together. Zero is no bound.
@@ -2359,13 +2421,14 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\aSessionR\x04kind\x12H\n" +
 	"\bmetadata\x18\x03 \x01(\v2$.cadre.platform.resource.v1.MetadataB\x06\xbaH\x03\xc8\x01\x01R\bmetadata\x12A\n" +
 	"\x04spec\x18\x04 \x01(\v2%.cadre.agentic.session.v1.SessionSpecB\x06\xbaH\x03\xc8\x01\x01R\x04spec\x12?\n" +
-	"\x06status\x18\x05 \x01(\v2'.cadre.agentic.session.v1.SessionStatusR\x06status\"\x87\x02\n" +
+	"\x06status\x18\x05 \x01(\v2'.cadre.agentic.session.v1.SessionStatusR\x06status\"\xe7\x02\n" +
 	"\vSessionSpec\x12 \n" +
 	"\x05agent\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05agent\x12A\n" +
 	"\tworkspace\x18\x02 \x01(\v2#.cadre.agentic.session.v1.WorkspaceR\tworkspace\x12R\n" +
 	"\finput_policy\x18\x03 \x01(\x0e2%.cadre.agentic.session.v1.InputPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\vinputPolicy\x12?\n" +
-	"\x06limits\x18\x04 \x01(\v2'.cadre.agentic.session.v1.SessionLimitsR\x06limits\"p\n" +
+	"\x06limits\x18\x04 \x01(\v2'.cadre.agentic.session.v1.SessionLimitsR\x06limits\x12^\n" +
+	"\x10execution_target\x18\x05 \x01(\x0e2).cadre.agentic.session.v1.ExecutionTargetB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0fexecutionTarget\"p\n" +
 	"\rSessionLimits\x12-\n" +
 	"\n" +
 	"max_tokens\x18\x01 \x01(\x03B\x0e\xbaH\v\"\t\x18\x80\xa0\x94\xa5\x8d\x1d(\x00R\tmaxTokens\x120\n" +
@@ -2523,7 +2586,11 @@ const file_cadre_agentic_session_v1_session_proto_rawDesc = "" +
 	"\tephemeral\x18\x03 \x01(\v2&.cadre.agentic.event.v1.EphemeralDeltaH\x00R\tephemeral\x12C\n" +
 	"\theartbeat\x18\x04 \x01(\v2#.cadre.agentic.session.v1.HeartbeatH\x00R\theartbeatB\a\n" +
 	"\x05frame\"\v\n" +
-	"\tHeartbeat*B\n" +
+	"\tHeartbeat*I\n" +
+	"\x0fExecutionTarget\x12 \n" +
+	"\x1cexecution_target_unspecified\x10\x00\x12\t\n" +
+	"\x05local\x10\x01\x12\t\n" +
+	"\x05cloud\x10\x02*B\n" +
 	"\vInputPolicy\x12\x1c\n" +
 	"\x18input_policy_unspecified\x10\x00\x12\t\n" +
 	"\x05queue\x10\x01\x12\n" +
@@ -2574,123 +2641,125 @@ func file_cadre_agentic_session_v1_session_proto_rawDescGZIP() []byte {
 	return file_cadre_agentic_session_v1_session_proto_rawDescData
 }
 
-var file_cadre_agentic_session_v1_session_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_cadre_agentic_session_v1_session_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_cadre_agentic_session_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_cadre_agentic_session_v1_session_proto_goTypes = []any{
-	(InputPolicy)(0),               // 0: cadre.agentic.session.v1.InputPolicy
-	(SessionPhase)(0),              // 1: cadre.agentic.session.v1.SessionPhase
-	(GoalStatus)(0),                // 2: cadre.agentic.session.v1.GoalStatus
-	(*Session)(nil),                // 3: cadre.agentic.session.v1.Session
-	(*SessionSpec)(nil),            // 4: cadre.agentic.session.v1.SessionSpec
-	(*SessionLimits)(nil),          // 5: cadre.agentic.session.v1.SessionLimits
-	(*Workspace)(nil),              // 6: cadre.agentic.session.v1.Workspace
-	(*LocalWorkspace)(nil),         // 7: cadre.agentic.session.v1.LocalWorkspace
-	(*SessionStatus)(nil),          // 8: cadre.agentic.session.v1.SessionStatus
-	(*CreateSessionRequest)(nil),   // 9: cadre.agentic.session.v1.CreateSessionRequest
-	(*ListSessionsResponse)(nil),   // 10: cadre.agentic.session.v1.ListSessionsResponse
-	(*RunAgentRequest)(nil),        // 11: cadre.agentic.session.v1.RunAgentRequest
-	(*RunAgentResponse)(nil),       // 12: cadre.agentic.session.v1.RunAgentResponse
-	(*SendMessageRequest)(nil),     // 13: cadre.agentic.session.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),    // 14: cadre.agentic.session.v1.SendMessageResponse
-	(*CancelRequest)(nil),          // 15: cadre.agentic.session.v1.CancelRequest
-	(*CancelResponse)(nil),         // 16: cadre.agentic.session.v1.CancelResponse
-	(*RecoverRequest)(nil),         // 17: cadre.agentic.session.v1.RecoverRequest
-	(*RecoverResponse)(nil),        // 18: cadre.agentic.session.v1.RecoverResponse
-	(*Goal)(nil),                   // 19: cadre.agentic.session.v1.Goal
-	(*SetGoalRequest)(nil),         // 20: cadre.agentic.session.v1.SetGoalRequest
-	(*GetGoalRequest)(nil),         // 21: cadre.agentic.session.v1.GetGoalRequest
-	(*GetTranscriptRequest)(nil),   // 22: cadre.agentic.session.v1.GetTranscriptRequest
-	(*Transcript)(nil),             // 23: cadre.agentic.session.v1.Transcript
-	(*TranscriptTurn)(nil),         // 24: cadre.agentic.session.v1.TranscriptTurn
-	(*TranscriptEntry)(nil),        // 25: cadre.agentic.session.v1.TranscriptEntry
-	(*TranscriptTool)(nil),         // 26: cadre.agentic.session.v1.TranscriptTool
-	(*ListEventsRequest)(nil),      // 27: cadre.agentic.session.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),     // 28: cadre.agentic.session.v1.ListEventsResponse
-	(*EventFilter)(nil),            // 29: cadre.agentic.session.v1.EventFilter
-	(*SubscribeEventsRequest)(nil), // 30: cadre.agentic.session.v1.SubscribeEventsRequest
-	(*Frame)(nil),                  // 31: cadre.agentic.session.v1.Frame
-	(*Heartbeat)(nil),              // 32: cadre.agentic.session.v1.Heartbeat
-	(*v1.Metadata)(nil),            // 33: cadre.platform.resource.v1.Metadata
-	(v11.ApprovalMode)(0),          // 34: cadre.agentic.agentexecution.v1.ApprovalMode
-	(*v11.AgentExecution)(nil),     // 35: cadre.agentic.agentexecution.v1.AgentExecution
-	(*timestamppb.Timestamp)(nil),  // 36: google.protobuf.Timestamp
-	(v11.ExecutionPhase)(0),        // 37: cadre.agentic.agentexecution.v1.ExecutionPhase
-	(*v12.Usage)(nil),              // 38: cadre.agentic.message.v1.Usage
-	(*v11.ExecutionError)(nil),     // 39: cadre.agentic.agentexecution.v1.ExecutionError
-	(*v13.Event)(nil),              // 40: cadre.agentic.event.v1.Event
-	(*v13.EphemeralDelta)(nil),     // 41: cadre.agentic.event.v1.EphemeralDelta
-	(*v1.DeleteRequest)(nil),       // 42: cadre.platform.resource.v1.DeleteRequest
-	(*v1.GetRequest)(nil),          // 43: cadre.platform.resource.v1.GetRequest
-	(*v1.ListRequest)(nil),         // 44: cadre.platform.resource.v1.ListRequest
+	(ExecutionTarget)(0),           // 0: cadre.agentic.session.v1.ExecutionTarget
+	(InputPolicy)(0),               // 1: cadre.agentic.session.v1.InputPolicy
+	(SessionPhase)(0),              // 2: cadre.agentic.session.v1.SessionPhase
+	(GoalStatus)(0),                // 3: cadre.agentic.session.v1.GoalStatus
+	(*Session)(nil),                // 4: cadre.agentic.session.v1.Session
+	(*SessionSpec)(nil),            // 5: cadre.agentic.session.v1.SessionSpec
+	(*SessionLimits)(nil),          // 6: cadre.agentic.session.v1.SessionLimits
+	(*Workspace)(nil),              // 7: cadre.agentic.session.v1.Workspace
+	(*LocalWorkspace)(nil),         // 8: cadre.agentic.session.v1.LocalWorkspace
+	(*SessionStatus)(nil),          // 9: cadre.agentic.session.v1.SessionStatus
+	(*CreateSessionRequest)(nil),   // 10: cadre.agentic.session.v1.CreateSessionRequest
+	(*ListSessionsResponse)(nil),   // 11: cadre.agentic.session.v1.ListSessionsResponse
+	(*RunAgentRequest)(nil),        // 12: cadre.agentic.session.v1.RunAgentRequest
+	(*RunAgentResponse)(nil),       // 13: cadre.agentic.session.v1.RunAgentResponse
+	(*SendMessageRequest)(nil),     // 14: cadre.agentic.session.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),    // 15: cadre.agentic.session.v1.SendMessageResponse
+	(*CancelRequest)(nil),          // 16: cadre.agentic.session.v1.CancelRequest
+	(*CancelResponse)(nil),         // 17: cadre.agentic.session.v1.CancelResponse
+	(*RecoverRequest)(nil),         // 18: cadre.agentic.session.v1.RecoverRequest
+	(*RecoverResponse)(nil),        // 19: cadre.agentic.session.v1.RecoverResponse
+	(*Goal)(nil),                   // 20: cadre.agentic.session.v1.Goal
+	(*SetGoalRequest)(nil),         // 21: cadre.agentic.session.v1.SetGoalRequest
+	(*GetGoalRequest)(nil),         // 22: cadre.agentic.session.v1.GetGoalRequest
+	(*GetTranscriptRequest)(nil),   // 23: cadre.agentic.session.v1.GetTranscriptRequest
+	(*Transcript)(nil),             // 24: cadre.agentic.session.v1.Transcript
+	(*TranscriptTurn)(nil),         // 25: cadre.agentic.session.v1.TranscriptTurn
+	(*TranscriptEntry)(nil),        // 26: cadre.agentic.session.v1.TranscriptEntry
+	(*TranscriptTool)(nil),         // 27: cadre.agentic.session.v1.TranscriptTool
+	(*ListEventsRequest)(nil),      // 28: cadre.agentic.session.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),     // 29: cadre.agentic.session.v1.ListEventsResponse
+	(*EventFilter)(nil),            // 30: cadre.agentic.session.v1.EventFilter
+	(*SubscribeEventsRequest)(nil), // 31: cadre.agentic.session.v1.SubscribeEventsRequest
+	(*Frame)(nil),                  // 32: cadre.agentic.session.v1.Frame
+	(*Heartbeat)(nil),              // 33: cadre.agentic.session.v1.Heartbeat
+	(*v1.Metadata)(nil),            // 34: cadre.platform.resource.v1.Metadata
+	(v11.ApprovalMode)(0),          // 35: cadre.agentic.agentexecution.v1.ApprovalMode
+	(*v11.AgentExecution)(nil),     // 36: cadre.agentic.agentexecution.v1.AgentExecution
+	(*timestamppb.Timestamp)(nil),  // 37: google.protobuf.Timestamp
+	(v11.ExecutionPhase)(0),        // 38: cadre.agentic.agentexecution.v1.ExecutionPhase
+	(*v12.Usage)(nil),              // 39: cadre.agentic.message.v1.Usage
+	(*v11.ExecutionError)(nil),     // 40: cadre.agentic.agentexecution.v1.ExecutionError
+	(*v13.Event)(nil),              // 41: cadre.agentic.event.v1.Event
+	(*v13.EphemeralDelta)(nil),     // 42: cadre.agentic.event.v1.EphemeralDelta
+	(*v1.DeleteRequest)(nil),       // 43: cadre.platform.resource.v1.DeleteRequest
+	(*v1.GetRequest)(nil),          // 44: cadre.platform.resource.v1.GetRequest
+	(*v1.ListRequest)(nil),         // 45: cadre.platform.resource.v1.ListRequest
 }
 var file_cadre_agentic_session_v1_session_proto_depIdxs = []int32{
-	33, // 0: cadre.agentic.session.v1.Session.metadata:type_name -> cadre.platform.resource.v1.Metadata
-	4,  // 1: cadre.agentic.session.v1.Session.spec:type_name -> cadre.agentic.session.v1.SessionSpec
-	8,  // 2: cadre.agentic.session.v1.Session.status:type_name -> cadre.agentic.session.v1.SessionStatus
-	6,  // 3: cadre.agentic.session.v1.SessionSpec.workspace:type_name -> cadre.agentic.session.v1.Workspace
-	0,  // 4: cadre.agentic.session.v1.SessionSpec.input_policy:type_name -> cadre.agentic.session.v1.InputPolicy
-	5,  // 5: cadre.agentic.session.v1.SessionSpec.limits:type_name -> cadre.agentic.session.v1.SessionLimits
-	7,  // 6: cadre.agentic.session.v1.Workspace.local:type_name -> cadre.agentic.session.v1.LocalWorkspace
-	1,  // 7: cadre.agentic.session.v1.SessionStatus.phase:type_name -> cadre.agentic.session.v1.SessionPhase
-	3,  // 8: cadre.agentic.session.v1.CreateSessionRequest.session:type_name -> cadre.agentic.session.v1.Session
-	3,  // 9: cadre.agentic.session.v1.ListSessionsResponse.sessions:type_name -> cadre.agentic.session.v1.Session
-	6,  // 10: cadre.agentic.session.v1.RunAgentRequest.workspace:type_name -> cadre.agentic.session.v1.Workspace
-	0,  // 11: cadre.agentic.session.v1.RunAgentRequest.input_policy:type_name -> cadre.agentic.session.v1.InputPolicy
-	34, // 12: cadre.agentic.session.v1.RunAgentRequest.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
-	5,  // 13: cadre.agentic.session.v1.RunAgentRequest.limits:type_name -> cadre.agentic.session.v1.SessionLimits
-	3,  // 14: cadre.agentic.session.v1.RunAgentResponse.session:type_name -> cadre.agentic.session.v1.Session
-	35, // 15: cadre.agentic.session.v1.RunAgentResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	34, // 16: cadre.agentic.session.v1.SendMessageRequest.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
-	35, // 17: cadre.agentic.session.v1.SendMessageResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	35, // 18: cadre.agentic.session.v1.CancelResponse.executions:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	35, // 19: cadre.agentic.session.v1.RecoverResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
-	2,  // 20: cadre.agentic.session.v1.Goal.status:type_name -> cadre.agentic.session.v1.GoalStatus
-	36, // 21: cadre.agentic.session.v1.Goal.updated_at:type_name -> google.protobuf.Timestamp
-	24, // 22: cadre.agentic.session.v1.Transcript.turns:type_name -> cadre.agentic.session.v1.TranscriptTurn
-	37, // 23: cadre.agentic.session.v1.TranscriptTurn.phase:type_name -> cadre.agentic.agentexecution.v1.ExecutionPhase
-	25, // 24: cadre.agentic.session.v1.TranscriptTurn.entries:type_name -> cadre.agentic.session.v1.TranscriptEntry
-	38, // 25: cadre.agentic.session.v1.TranscriptTurn.usage:type_name -> cadre.agentic.message.v1.Usage
-	39, // 26: cadre.agentic.session.v1.TranscriptTurn.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	36, // 27: cadre.agentic.session.v1.TranscriptTurn.started_at:type_name -> google.protobuf.Timestamp
-	36, // 28: cadre.agentic.session.v1.TranscriptTurn.ended_at:type_name -> google.protobuf.Timestamp
-	26, // 29: cadre.agentic.session.v1.TranscriptEntry.tool:type_name -> cadre.agentic.session.v1.TranscriptTool
-	29, // 30: cadre.agentic.session.v1.ListEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
-	40, // 31: cadre.agentic.session.v1.ListEventsResponse.events:type_name -> cadre.agentic.event.v1.Event
-	29, // 32: cadre.agentic.session.v1.SubscribeEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
-	40, // 33: cadre.agentic.session.v1.Frame.event:type_name -> cadre.agentic.event.v1.Event
-	41, // 34: cadre.agentic.session.v1.Frame.ephemeral:type_name -> cadre.agentic.event.v1.EphemeralDelta
-	32, // 35: cadre.agentic.session.v1.Frame.heartbeat:type_name -> cadre.agentic.session.v1.Heartbeat
-	9,  // 36: cadre.agentic.session.v1.SessionService.Create:input_type -> cadre.agentic.session.v1.CreateSessionRequest
-	42, // 37: cadre.agentic.session.v1.SessionService.Delete:input_type -> cadre.platform.resource.v1.DeleteRequest
-	43, // 38: cadre.agentic.session.v1.SessionService.Get:input_type -> cadre.platform.resource.v1.GetRequest
-	44, // 39: cadre.agentic.session.v1.SessionService.List:input_type -> cadre.platform.resource.v1.ListRequest
-	11, // 40: cadre.agentic.session.v1.SessionService.RunAgent:input_type -> cadre.agentic.session.v1.RunAgentRequest
-	13, // 41: cadre.agentic.session.v1.SessionService.SendMessage:input_type -> cadre.agentic.session.v1.SendMessageRequest
-	15, // 42: cadre.agentic.session.v1.SessionService.Cancel:input_type -> cadre.agentic.session.v1.CancelRequest
-	17, // 43: cadre.agentic.session.v1.SessionService.Recover:input_type -> cadre.agentic.session.v1.RecoverRequest
-	20, // 44: cadre.agentic.session.v1.SessionService.SetGoal:input_type -> cadre.agentic.session.v1.SetGoalRequest
-	21, // 45: cadre.agentic.session.v1.SessionService.GetGoal:input_type -> cadre.agentic.session.v1.GetGoalRequest
-	22, // 46: cadre.agentic.session.v1.SessionService.GetTranscript:input_type -> cadre.agentic.session.v1.GetTranscriptRequest
-	27, // 47: cadre.agentic.session.v1.SessionService.ListEvents:input_type -> cadre.agentic.session.v1.ListEventsRequest
-	30, // 48: cadre.agentic.session.v1.SessionService.SubscribeEvents:input_type -> cadre.agentic.session.v1.SubscribeEventsRequest
-	3,  // 49: cadre.agentic.session.v1.SessionService.Create:output_type -> cadre.agentic.session.v1.Session
-	3,  // 50: cadre.agentic.session.v1.SessionService.Delete:output_type -> cadre.agentic.session.v1.Session
-	3,  // 51: cadre.agentic.session.v1.SessionService.Get:output_type -> cadre.agentic.session.v1.Session
-	10, // 52: cadre.agentic.session.v1.SessionService.List:output_type -> cadre.agentic.session.v1.ListSessionsResponse
-	12, // 53: cadre.agentic.session.v1.SessionService.RunAgent:output_type -> cadre.agentic.session.v1.RunAgentResponse
-	14, // 54: cadre.agentic.session.v1.SessionService.SendMessage:output_type -> cadre.agentic.session.v1.SendMessageResponse
-	16, // 55: cadre.agentic.session.v1.SessionService.Cancel:output_type -> cadre.agentic.session.v1.CancelResponse
-	18, // 56: cadre.agentic.session.v1.SessionService.Recover:output_type -> cadre.agentic.session.v1.RecoverResponse
-	19, // 57: cadre.agentic.session.v1.SessionService.SetGoal:output_type -> cadre.agentic.session.v1.Goal
-	19, // 58: cadre.agentic.session.v1.SessionService.GetGoal:output_type -> cadre.agentic.session.v1.Goal
-	23, // 59: cadre.agentic.session.v1.SessionService.GetTranscript:output_type -> cadre.agentic.session.v1.Transcript
-	28, // 60: cadre.agentic.session.v1.SessionService.ListEvents:output_type -> cadre.agentic.session.v1.ListEventsResponse
-	31, // 61: cadre.agentic.session.v1.SessionService.SubscribeEvents:output_type -> cadre.agentic.session.v1.Frame
-	49, // [49:62] is the sub-list for method output_type
-	36, // [36:49] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	34, // 0: cadre.agentic.session.v1.Session.metadata:type_name -> cadre.platform.resource.v1.Metadata
+	5,  // 1: cadre.agentic.session.v1.Session.spec:type_name -> cadre.agentic.session.v1.SessionSpec
+	9,  // 2: cadre.agentic.session.v1.Session.status:type_name -> cadre.agentic.session.v1.SessionStatus
+	7,  // 3: cadre.agentic.session.v1.SessionSpec.workspace:type_name -> cadre.agentic.session.v1.Workspace
+	1,  // 4: cadre.agentic.session.v1.SessionSpec.input_policy:type_name -> cadre.agentic.session.v1.InputPolicy
+	6,  // 5: cadre.agentic.session.v1.SessionSpec.limits:type_name -> cadre.agentic.session.v1.SessionLimits
+	0,  // 6: cadre.agentic.session.v1.SessionSpec.execution_target:type_name -> cadre.agentic.session.v1.ExecutionTarget
+	8,  // 7: cadre.agentic.session.v1.Workspace.local:type_name -> cadre.agentic.session.v1.LocalWorkspace
+	2,  // 8: cadre.agentic.session.v1.SessionStatus.phase:type_name -> cadre.agentic.session.v1.SessionPhase
+	4,  // 9: cadre.agentic.session.v1.CreateSessionRequest.session:type_name -> cadre.agentic.session.v1.Session
+	4,  // 10: cadre.agentic.session.v1.ListSessionsResponse.sessions:type_name -> cadre.agentic.session.v1.Session
+	7,  // 11: cadre.agentic.session.v1.RunAgentRequest.workspace:type_name -> cadre.agentic.session.v1.Workspace
+	1,  // 12: cadre.agentic.session.v1.RunAgentRequest.input_policy:type_name -> cadre.agentic.session.v1.InputPolicy
+	35, // 13: cadre.agentic.session.v1.RunAgentRequest.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
+	6,  // 14: cadre.agentic.session.v1.RunAgentRequest.limits:type_name -> cadre.agentic.session.v1.SessionLimits
+	4,  // 15: cadre.agentic.session.v1.RunAgentResponse.session:type_name -> cadre.agentic.session.v1.Session
+	36, // 16: cadre.agentic.session.v1.RunAgentResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	35, // 17: cadre.agentic.session.v1.SendMessageRequest.approve:type_name -> cadre.agentic.agentexecution.v1.ApprovalMode
+	36, // 18: cadre.agentic.session.v1.SendMessageResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	36, // 19: cadre.agentic.session.v1.CancelResponse.executions:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	36, // 20: cadre.agentic.session.v1.RecoverResponse.execution:type_name -> cadre.agentic.agentexecution.v1.AgentExecution
+	3,  // 21: cadre.agentic.session.v1.Goal.status:type_name -> cadre.agentic.session.v1.GoalStatus
+	37, // 22: cadre.agentic.session.v1.Goal.updated_at:type_name -> google.protobuf.Timestamp
+	25, // 23: cadre.agentic.session.v1.Transcript.turns:type_name -> cadre.agentic.session.v1.TranscriptTurn
+	38, // 24: cadre.agentic.session.v1.TranscriptTurn.phase:type_name -> cadre.agentic.agentexecution.v1.ExecutionPhase
+	26, // 25: cadre.agentic.session.v1.TranscriptTurn.entries:type_name -> cadre.agentic.session.v1.TranscriptEntry
+	39, // 26: cadre.agentic.session.v1.TranscriptTurn.usage:type_name -> cadre.agentic.message.v1.Usage
+	40, // 27: cadre.agentic.session.v1.TranscriptTurn.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	37, // 28: cadre.agentic.session.v1.TranscriptTurn.started_at:type_name -> google.protobuf.Timestamp
+	37, // 29: cadre.agentic.session.v1.TranscriptTurn.ended_at:type_name -> google.protobuf.Timestamp
+	27, // 30: cadre.agentic.session.v1.TranscriptEntry.tool:type_name -> cadre.agentic.session.v1.TranscriptTool
+	30, // 31: cadre.agentic.session.v1.ListEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
+	41, // 32: cadre.agentic.session.v1.ListEventsResponse.events:type_name -> cadre.agentic.event.v1.Event
+	30, // 33: cadre.agentic.session.v1.SubscribeEventsRequest.filter:type_name -> cadre.agentic.session.v1.EventFilter
+	41, // 34: cadre.agentic.session.v1.Frame.event:type_name -> cadre.agentic.event.v1.Event
+	42, // 35: cadre.agentic.session.v1.Frame.ephemeral:type_name -> cadre.agentic.event.v1.EphemeralDelta
+	33, // 36: cadre.agentic.session.v1.Frame.heartbeat:type_name -> cadre.agentic.session.v1.Heartbeat
+	10, // 37: cadre.agentic.session.v1.SessionService.Create:input_type -> cadre.agentic.session.v1.CreateSessionRequest
+	43, // 38: cadre.agentic.session.v1.SessionService.Delete:input_type -> cadre.platform.resource.v1.DeleteRequest
+	44, // 39: cadre.agentic.session.v1.SessionService.Get:input_type -> cadre.platform.resource.v1.GetRequest
+	45, // 40: cadre.agentic.session.v1.SessionService.List:input_type -> cadre.platform.resource.v1.ListRequest
+	12, // 41: cadre.agentic.session.v1.SessionService.RunAgent:input_type -> cadre.agentic.session.v1.RunAgentRequest
+	14, // 42: cadre.agentic.session.v1.SessionService.SendMessage:input_type -> cadre.agentic.session.v1.SendMessageRequest
+	16, // 43: cadre.agentic.session.v1.SessionService.Cancel:input_type -> cadre.agentic.session.v1.CancelRequest
+	18, // 44: cadre.agentic.session.v1.SessionService.Recover:input_type -> cadre.agentic.session.v1.RecoverRequest
+	21, // 45: cadre.agentic.session.v1.SessionService.SetGoal:input_type -> cadre.agentic.session.v1.SetGoalRequest
+	22, // 46: cadre.agentic.session.v1.SessionService.GetGoal:input_type -> cadre.agentic.session.v1.GetGoalRequest
+	23, // 47: cadre.agentic.session.v1.SessionService.GetTranscript:input_type -> cadre.agentic.session.v1.GetTranscriptRequest
+	28, // 48: cadre.agentic.session.v1.SessionService.ListEvents:input_type -> cadre.agentic.session.v1.ListEventsRequest
+	31, // 49: cadre.agentic.session.v1.SessionService.SubscribeEvents:input_type -> cadre.agentic.session.v1.SubscribeEventsRequest
+	4,  // 50: cadre.agentic.session.v1.SessionService.Create:output_type -> cadre.agentic.session.v1.Session
+	4,  // 51: cadre.agentic.session.v1.SessionService.Delete:output_type -> cadre.agentic.session.v1.Session
+	4,  // 52: cadre.agentic.session.v1.SessionService.Get:output_type -> cadre.agentic.session.v1.Session
+	11, // 53: cadre.agentic.session.v1.SessionService.List:output_type -> cadre.agentic.session.v1.ListSessionsResponse
+	13, // 54: cadre.agentic.session.v1.SessionService.RunAgent:output_type -> cadre.agentic.session.v1.RunAgentResponse
+	15, // 55: cadre.agentic.session.v1.SessionService.SendMessage:output_type -> cadre.agentic.session.v1.SendMessageResponse
+	17, // 56: cadre.agentic.session.v1.SessionService.Cancel:output_type -> cadre.agentic.session.v1.CancelResponse
+	19, // 57: cadre.agentic.session.v1.SessionService.Recover:output_type -> cadre.agentic.session.v1.RecoverResponse
+	20, // 58: cadre.agentic.session.v1.SessionService.SetGoal:output_type -> cadre.agentic.session.v1.Goal
+	20, // 59: cadre.agentic.session.v1.SessionService.GetGoal:output_type -> cadre.agentic.session.v1.Goal
+	24, // 60: cadre.agentic.session.v1.SessionService.GetTranscript:output_type -> cadre.agentic.session.v1.Transcript
+	29, // 61: cadre.agentic.session.v1.SessionService.ListEvents:output_type -> cadre.agentic.session.v1.ListEventsResponse
+	32, // 62: cadre.agentic.session.v1.SessionService.SubscribeEvents:output_type -> cadre.agentic.session.v1.Frame
+	50, // [50:63] is the sub-list for method output_type
+	37, // [37:50] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_session_v1_session_proto_init() }
@@ -2719,7 +2788,7 @@ func file_cadre_agentic_session_v1_session_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_agentic_session_v1_session_proto_rawDesc), len(file_cadre_agentic_session_v1_session_proto_rawDesc)),
-			NumEnums:      3,
+			NumEnums:      4,
 			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -1,10 +1,10 @@
-package tsvector_test
+package postings_test
 
 import (
 	"testing"
 
+	"github.com/cadre-dev/cadre/internal/search/postings"
 	"github.com/cadre-dev/cadre/internal/search/searchtest"
-	"github.com/cadre-dev/cadre/internal/search/tsvector"
 	"github.com/cadre-dev/cadre/internal/store/postgres"
 	"github.com/cadre-dev/cadre/internal/store/postgres/postgrestest"
 )
@@ -28,5 +28,5 @@ func open(t testing.TB) func() searchtest.Store {
 // C140
 func TestContract(t *testing.T) {
 	t.Parallel()
-	searchtest.Run(t, open, tsvector.New)
+	searchtest.Run(t, open, postings.New)
 }
