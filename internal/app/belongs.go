@@ -73,9 +73,17 @@ func remember(ctx context.Context, dir string, driver standard.StoreDriver, s st
 	if err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(belonging{driver.Name, database, driver.Place(os.Getenv)}, "", "  ")
+	data, err := json.MarshalIndent(belonging{driver.Name, database, placeOf(driver)}, "", "  ")
 	if err != nil {
 		return err
 	}
 	return config.Replace(filepath.Join(dir, storeFile), append(data, '\n'))
+}
+
+// placeOf is what people call a database elsewhere; "" of one in the data folder.
+func placeOf(driver standard.StoreDriver) string {
+	if driver.Place == nil {
+		return ""
+	}
+	return driver.Place(os.Getenv)
 }

@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/backup"
 	"github.com/cadre-dev/cadre/internal/cli"
+	"github.com/cadre-dev/cadre/internal/standard"
 )
 
 // CommandLine is this assembly in the form that the command line uses.
@@ -40,6 +42,10 @@ func CommandLine(version string) cli.Assembly {
 			return all
 		},
 		Migrate: Migrate,
-		Nodes:   cli.Nodes{List: Nodes, Forget: ForgetNode},
+		Database: func() (string, string) {
+			driver := standard.Store(os.Getenv)
+			return driver.Name, placeOf(driver)
+		},
+		Nodes: cli.Nodes{List: Nodes, Forget: ForgetNode},
 	}
 }

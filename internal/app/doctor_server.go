@@ -71,6 +71,9 @@ func checkHealth(ctx context.Context, dir string, pid int) Finding {
 	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	said := strings.Join(strings.Split(strings.TrimSpace(string(text)), "\n"), "; ")
+	if strings.Contains(said, "store: ") {
+		return Finding{"health", false, said, "inputs are refused until that is mended, and turns wait; `cadre logs` says more"}
+	}
 	if err != nil || said != "ok" {
 		return Finding{"health", false, said, "inputs are accepted and wait; `cadre logs` says more"}
 	}

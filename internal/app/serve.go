@@ -15,6 +15,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/resource"
+	"github.com/cadre-dev/cadre/internal/standard"
 )
 
 // probe tries the port before anything is taken over, so that a server that
@@ -39,6 +40,7 @@ func (a *App) listen(ctx context.Context) error {
 	a.onClose("server file", func(context.Context) error { return config.RemoveServer(a.opt.DataDir, a.boot) })
 	if err := config.WriteServer(a.opt.DataDir, config.ServerFile{
 		URL: url, PID: os.Getpid(), BootID: a.boot, Version: a.opt.Version, StartedAt: a.started,
+		Store: a.driver, Place: placeOf(standard.Store(os.Getenv)),
 	}); err != nil {
 		return errors.Join(err, l.Close())
 	}

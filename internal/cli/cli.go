@@ -35,6 +35,9 @@ type Assembly struct {
 	Doctor func(ctx context.Context, dataDir string) []Finding
 	// Migrate tells where the database's schema stands; with up it brings it up to date.
 	Migrate func(ctx context.Context, dataDir string, up bool) (Schema, error)
+	// Database says which database the environment asks for: the driver's name, and where
+	// it is, without secrets; "" for one that lies in the data folder.
+	Database func() (store, place string)
 	// Nodes are the servers that share a database.
 	Nodes Nodes
 	// Backups saves data folders and brings them back.

@@ -103,9 +103,8 @@ func (c *app) upDetached(ctx context.Context, f serveFlags) error {
 	if pid := config.Holder(dir); pid > 0 && config.Stopped(pid) {
 		return fmt.Errorf("process %d, which serves %s, is stopped by a signal (SIGSTOP): `kill -CONT %d` lets it go on, and its turns with it", pid, dir, pid)
 	}
-	if url := c.running(ctx, dir); url != "" {
-		c.note("a server runs already on %s", dir)
-		return c.showReady(dir, url)
+	if s, is := c.running(ctx, dir); is {
+		return c.already(dir, s)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -122,43 +121,57 @@ func (c *app) upDetached(ctx context.Context, f serveFlags) error {
 	if err == nil {
 		return c.showReady(dir, url)
 	}
-	if url := c.faster(ctx, dir); url != "" {
-		return c.showReady(dir, url)
+	if s, is := c.faster(ctx, dir); is {
+		return c.already(dir, s)
 	}
 	return err
 }
 
-// faster answers the address of a server that took the folder while ours began,
-// "" when there is none.
-func (c *app) faster(ctx context.Context, dir string) string {
+// already answers for a server that runs on the folder, unless that has another database
+// than the one that is asked for here.
+func (c *app) already(dir string, s config.ServerFile) error {
+	if store, place := c.Database(); s.Store != "" && (s.Store != store || s.Place != place) {
+		return fmt.Errorf("a server (process %d, %s) runs on %s with %s, and %s is asked for here: end it with `cadre down%s` first, or name another folder with --data",
+			s.PID, s.URL, dir, databaseWords(s.Store, s.Place), databaseWords(store, place), c.dataFlag())
+	}
+	c.note("a server runs already on %s", dir)
+	return c.showReady(dir, s.URL)
+}
+
+// databaseWords is what people call a database.
+func databaseWords(store, place string) string {
+	if place == "" {
+		return "the " + store + " database of the folder"
+	}
+	return "the " + store + " " + place
+}
+
+// faster answers who took the folder while our server began, if somebody did.
+func (c *app) faster(ctx context.Context, dir string) (s config.ServerFile, is bool) {
 	for deadline := time.Now().Add(startWait); time.Now().Before(deadline) && config.Holder(dir) != 0; {
-		if url := c.running(ctx, dir); url != "" {
-			c.note("a server runs already on %s", dir)
-			return url
+		if s, is := c.running(ctx, dir); is {
+			return s, true
 		}
 		select {
 		case <-ctx.Done():
-			return ""
+			return s, false
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	return ""
+	return s, false
 }
 
-// running answers the address of a server that works on the folder, "" when none does.
-func (c *app) running(ctx context.Context, dir string) string {
+// running answers which server works on the folder, if one does.
+func (c *app) running(ctx context.Context, dir string) (s config.ServerFile, is bool) {
 	if config.Holder(dir) == 0 {
-		return ""
+		return s, false
 	}
 	s, err := config.ReadServer(dir)
 	if err != nil {
-		return ""
+		return s, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	res, err := newClient(s.URL, dir, c, "").server.GetServerInfo(ctx, connect.NewRequest(&serverv1.GetServerInfoRequest{}))
-	if err != nil || res.Msg.GetBootId() != s.BootID {
-		return ""
-	}
-	return s.URL
+	return s, err == nil && res.Msg.GetBootId() == s.BootID
 }

@@ -107,6 +107,8 @@ type ServerFile struct {
 	BootID    string    `json:"bootId"`
 	Version   string    `json:"version"`
 	StartedAt time.Time `json:"startedAt"`
+	Store     string    `json:"store,omitempty"` // the database's driver
+	Place     string    `json:"place,omitempty"` // where the database is; "" of one in the data folder
 }
 
 // ServerFileName is the server file below the data folder.

@@ -30,6 +30,11 @@ func (v *Validator) Validate(m proto.Message) error {
 	if path := unknownField(m.ProtoReflect(), ""); path != "" {
 		return fault.New(fault.InvalidArgument, "UNKNOWN_FIELD", "the message holds a field that this server does not know (in %s): the client is newer, or the message is of another type", path)
 	}
+	if path := nulField(m.ProtoReflect(), ""); path != "" {
+		f := fault.New(fault.InvalidArgument, "VALIDATION_FAILED", "%s: holds a NUL character, which no text may: remove it, or upload the bytes as a file", path)
+		f.Violations = []fault.Violation{{Field: path, Rule: "text.nul", Text: "holds a NUL character, which no text may: remove it, or upload the bytes as a file"}}
+		return f
+	}
 	err := v.rules.Validate(m)
 	if err == nil {
 		return nil

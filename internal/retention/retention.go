@@ -23,6 +23,9 @@ import (
 // hours such as 36h. Unset: for ever.
 const Env = "CADRE_RETENTION"
 
+// Least is the shortest age that may be set.
+const Least = time.Hour
+
 // Age reads the setting; 0 means for ever.
 func Age(env func(string) string) (time.Duration, error) {
 	word := strings.TrimSpace(env(Env))
@@ -40,6 +43,9 @@ func Age(env func(string) string) (time.Duration, error) {
 	}
 	if err != nil || age <= 0 {
 		return 0, fault.New(fault.InvalidArgument, "BAD_RETENTION", "%s=%s is no age: write a number of days such as 90d, or of hours such as 36h", Env, word)
+	}
+	if age < Least {
+		return 0, fault.New(fault.InvalidArgument, "BAD_RETENTION", "%s=%s is too short: what is younger than an hour may still be read on from; write 1h or more, or 90d", Env, word)
 	}
 	return age, nil
 }

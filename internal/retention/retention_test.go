@@ -141,12 +141,12 @@ func TestIdleItAsksLittle(t *testing.T) {
 
 func TestTheAgeIsReadStrictly(t *testing.T) {
 	t.Parallel()
-	for word, want := range map[string]time.Duration{"": 0, "90d": 90 * 24 * time.Hour, "36h": 36 * time.Hour, " 1d ": 24 * time.Hour} {
+	for word, want := range map[string]time.Duration{"": 0, "90d": 90 * 24 * time.Hour, "36h": 36 * time.Hour, " 1d ": 24 * time.Hour, "1h": time.Hour, "60m": time.Hour} {
 		if got, err := retention.Age(func(string) string { return word }); got != want || err != nil {
 			t.Errorf("%q is %s, %v", word, got, err)
 		}
 	}
-	for _, word := range []string{"90", "0d", "-1h", "d", "forever", "1.5d", "99999999d"} {
+	for _, word := range []string{"90", "0d", "-1h", "d", "forever", "1.5d", "99999999d", "1s", "59m", "3599s"} {
 		if _, err := retention.Age(func(string) string { return word }); fault.ReasonOf(err) != "BAD_RETENTION" {
 			t.Errorf("%q gave %v", word, err)
 		}

@@ -29,6 +29,9 @@ func TestErrorsHaveOneShapeOnEveryWire(t *testing.T) {
 	}{
 		"rules over REST":       {"POST", "/v1/agents:apply", broken, 400, []any{3.0}, "VALIDATION_FAILED", []string{"agent.metadata.slug string.pattern", "agent.spec.instructions string.min_len"}, "such as not-a-slug"},
 		"rules over Connect":    {"POST", applyProcedure, broken, 400, []any{"invalid_argument"}, "VALIDATION_FAILED", []string{"agent.metadata.slug string.pattern", "agent.spec.instructions string.min_len"}, "such as not-a-slug"},
+		"a NUL in a label":      {"POST", "/v1/agents:apply", `{"agent":{"metadata":{"slug":"t","labels":{"team":"a\u0000b"}},` + careful + `}}`, 400, []any{3.0}, "VALIDATION_FAILED", []string{`agent.metadata.labels["team"] text.nul`}, "NUL character"},
+		"a NUL in a text":       {"POST", applyProcedure, strings.Replace(`{"agent":{"metadata":{"slug":"t"},`+careful+`}}`, `it."`, `\u0000it."`, 1), 400, []any{"invalid_argument"}, "VALIDATION_FAILED", []string{"agent.spec.instructions text.nul"}, "NUL character"},
+		"a NUL in a parameter":  {"GET", "/v1/agents?filter=name%20=%20%22a%00%22", "", 400, []any{3.0}, "VALIDATION_FAILED", []string{"filter text.nul"}, "NUL character"},
 		"unknown JSON, REST":    {"POST", "/v1/agents:apply", `{"agent":{"spec":{"tols":[]}}}`, 400, []any{3.0}, "UNKNOWN_FIELD", nil, `Did you mean "tools"?`},
 		"unknown JSON, Connect": {"POST", applyProcedure, `{"agnt":{}}`, 400, []any{"invalid_argument"}, "UNKNOWN_FIELD", nil, `Did you mean "agent"?`},
 		"unknown parameter":     {"GET", "/v1/agents?bogus=1", "", 400, []any{3.0}, "BAD_REQUEST", nil, "bogus"},

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"errors"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,12 +21,18 @@ import (
 // the beginning what is left can be read, and the transcript is whole.
 func TestOldCursorsAreRefusedByName(t *testing.T) {
 	t.Parallel()
-	s := built.New(t, filepath.Join(t.TempDir(), "data"))
-	s.Env = []string{"CADRE_RETENTION=1s"}
-	s.Start(t)
+	offset := filepath.Join(t.TempDir(), "offset")
+	s, err := built.Hurt(t, filepath.Join(t.TempDir(), "data"), "CADRE_RETENTION=1h", "CADRE_CLOCK_OFFSET_FILE="+offset)
+	if err != nil {
+		t.Fatal(err)
+	}
 	agent(t, s, "talker", script(t, chatter), "list")
 	session, _ := run(t.Context(), t, s, &sessionv1.RunAgentRequest{Agent: "talker", Message: "go", Workspace: local(t.TempDir())})
 	s.AwaitType(t, session, "turn.completed", 1)
+	if err := errors.Join(s.Stop(), os.WriteFile(offset, []byte("2h"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s.Start(t) // two hours later
 	removed := thinned(t, s, session)
 	path := "/v1/sessions/" + session + "/events"
 	for name, a := range map[string]answer{

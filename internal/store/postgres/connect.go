@@ -53,7 +53,7 @@ func connect(ctx context.Context, url string, check func(context.Context, *pgx.C
 
 func badURL() *fault.Fault {
 	return fault.New(fault.InvalidArgument, "STORE_URL_INVALID",
-		"CADRE_DATABASE_URL is no address of a PostgreSQL database: write it as postgres://user:password@host:5432/database")
+		"CADRE_DATABASE_URL (or DATABASE_URL, which counts when that one is not set) is no address of a PostgreSQL database: write it as postgres://user:password@host:5432/database")
 }
 
 // place is what people call a database, without secrets.
@@ -77,6 +77,9 @@ func openFault(where string, err error) error {
 		return fault.New(fault.FailedPrecondition, "STORE_OPEN_FAILED", "the PostgreSQL "+where+" "+format, args...).Because(err)
 	}
 	var pg *pgconn.PgError
+	if !errors.As(err, &pg) && strings.Contains(err.Error(), "tls error") {
+		return say("does not make the TLS connection that sslmode asks for: check sslmode, and the certificates on both sides")
+	}
 	if !errors.As(err, &pg) {
 		return say("cannot be reached: check host and port, and that the server runs")
 	}

@@ -43,6 +43,7 @@ func TestWhatCannotBeOpenedIsToldInOneSentence(t *testing.T) {
 		"words":          {"my database", "STORE_URL_INVALID", "postgres://"},
 		"a bad port":     {"postgres://u:" + secret + "@localhost:port/db", "STORE_URL_INVALID", "postgres://"},
 		"unreachable":    {"postgres://u:" + secret + "@127.0.0.1:1/db", "STORE_OPEN_FAILED", "cannot be reached"},
+		"no TLS":         {good + "?sslmode=require", "STORE_OPEN_FAILED", "sslmode"},
 		"wrong password": {as(t, good, postgrestest.Guarded, secret+"x"), "STORE_OPEN_FAILED", "refuses the log-in"},
 		"no such user":   {as(t, good, "nobody-here", secret), "STORE_OPEN_FAILED", "refuses the log-in"},
 		"no database":    {c.Named("not_there"), "STORE_OPEN_FAILED", "does not exist"},
