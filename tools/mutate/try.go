@@ -98,7 +98,7 @@ func (t target) verdict(ctx context.Context, root string, c change) (verdict, er
 		return invalid, err
 	}
 	for _, pkg := range t.tests {
-		args := []string{"test", "-overlay", overlay, "-vet=off", "-failfast", "-timeout", "120s"}
+		args := []string{"test", "-overlay", overlay, "-vet=off", "-ldflags=-s -w", "-failfast", "-timeout", "120s"}
 		if t.run != "" {
 			args = append(args, "-run", t.run)
 		}
