@@ -82,5 +82,5 @@ func (o *output) write(tx sqldb.Tx, slot search.Slot) error {
 		return nil
 	}
 	return tx.Exec("DELETE FROM "+table+` p USING unnest(CAST(? AS TEXT[])) AS k (list)
-		WHERE p.list = k.list AND p.low = 0 AND p.documents = 0 AND NOT EXISTS (SELECT 1 FROM `+table+" o WHERE o.list = k.list AND o.low > 0)", o.emptied)
+		WHERE p.list = k.list AND p.low = 0 AND p.documents = 0 AND (SELECT o.low FROM `+table+" o WHERE o.list = k.list AND o.low > 0 LIMIT 1) IS NULL", o.emptied)
 }
