@@ -209,9 +209,11 @@ func (a *App) openStore(ctx context.Context) error {
 	}
 	a.onClose("store", func(context.Context) error { return s.Close() })
 	a.driver = driver.Name
-	if err := remember(ctx, a.opt.DataDir, driver, s); err != nil {
+	told, err := remember(ctx, a.opt.DataDir, driver, s)
+	if err != nil {
 		return err
 	}
+	a.note(told)
 	if a.store, err = a.decorated(s); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,20 +65,27 @@ func folder(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// remember notes which database elsewhere the folder belongs to now.
-func remember(ctx context.Context, dir string, driver standard.StoreDriver, s store.Store) error {
+// remember notes which database elsewhere the folder belongs to now. It answers what a
+// person should know when that is another one than before, "" when it is not.
+func remember(ctx context.Context, dir string, driver standard.StoreDriver, s store.Store) (told string, err error) {
 	if driver.Files != nil {
-		return nil
+		return "", nil
 	}
 	database, err := s.BootState(ctx, "database_id")
 	if err != nil {
-		return err
+		return "", err
+	}
+	path := filepath.Join(dir, storeFile)
+	var before belonging
+	if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &before) == nil && before.Database != "" && before.Database != database {
+		told = fmt.Sprintf("this data folder belonged to another database (%s, %s) and works on the one that CADRE_DATABASE_URL names from now on (%s, %s); what the first one has is not in it",
+			before.Place, before.Database, placeOf(driver), database)
 	}
 	data, err := json.MarshalIndent(belonging{driver.Name, database, placeOf(driver)}, "", "  ")
 	if err != nil {
-		return err
+		return "", err
 	}
-	return config.Replace(filepath.Join(dir, storeFile), append(data, '\n'))
+	return told, config.Replace(path, append(data, '\n'))
 }
 
 // placeOf is what people call a database elsewhere; "" of one in the data folder.
@@ -86,4 +94,11 @@ func placeOf(driver standard.StoreDriver) string {
 		return ""
 	}
 	return driver.Place(os.Getenv)
+}
+
+// note tells the person who starts the server something, when there is something to tell.
+func (a *App) note(text string) {
+	if text != "" && a.opt.Note != nil {
+		a.opt.Note(text)
+	}
 }

@@ -17,7 +17,7 @@ func TestAFolderRemembersItsDatabase(t *testing.T) { // not parallel: it sets th
 	t.Setenv("DATABASE_URL", "")
 	c := postgrestest.Start(t)
 	dir := t.TempDir()
-	open := func(address string) {
+	open := func(address string, another bool) {
 		t.Helper()
 		t.Setenv("CADRE_DATABASE_URL", address)
 		driver := standard.Store(os.Getenv)
@@ -29,13 +29,14 @@ func TestAFolderRemembersItsDatabase(t *testing.T) { // not parallel: it sets th
 		if err := belongs(dir, driver); err != nil {
 			t.Errorf("with the variable: %v", err)
 		}
-		if err := remember(t.Context(), dir, driver, s); err != nil {
-			t.Fatal(err)
+		if told, err := remember(t.Context(), dir, driver, s); err != nil || another != strings.Contains(told, "belonged to another database") || strings.Contains(told, "hunter2") {
+			t.Errorf("it tells %q, %v", told, err)
 		}
 	}
 	first, second := c.URL(t), c.URL(t)
-	open(strings.Replace(first, "cadre@", "cadre:hunter2@", 1))
-	open(strings.Replace(second, "cadre@", "cadre:hunter2@", 1)) // another one is no error
+	open(strings.Replace(first, "cadre@", "cadre:hunter2@", 1), false)
+	open(strings.Replace(first, "cadre@", "cadre:hunter2@", 1), false)
+	open(strings.Replace(second, "cadre@", "cadre:hunter2@", 1), true) // another one is no error
 	data, err := os.ReadFile(filepath.Join(dir, storeFile))
 	if err != nil || strings.Contains(string(data), "hunter2") || strings.Contains(string(data), first[strings.LastIndexByte(first, '/')+1:]+`\"`) || !strings.Contains(string(data), `"dbs_`) {
 		t.Errorf("it remembers %s, %v", data, err)
