@@ -169,3 +169,19 @@ func TestAHistoryBeyondAllBoundsIsNotSent(t *testing.T) {
 		t.Errorf("after %d requests the turn is %v", len(k.asked), got)
 	}
 }
+
+// What overflows again before an answer came is not made shorter again, also where it could be.
+func TestAnOverflowBehindACompactionIsTheEnd(t *testing.T) {
+	t.Parallel()
+	a := &able{talk: newTalk(t, 6)}
+	a.refuse = func(req model.Request) error {
+		if len(req.History) < 6 && len(a.declared) == 0 {
+			return nil
+		}
+		return &model.Error{Category: model.ContextTooLong, Status: 400, Message: "prompt is too long"}
+	}
+	a.start(t)
+	if got := a.status().GetError(); len(a.declared) != 1 || got.GetCode() != "context_too_long" {
+		t.Errorf("after %d requests for a shorter history the turn is %v", len(a.declared), got)
+	}
+}
