@@ -51,11 +51,7 @@ func (g *gate) Write(p []byte) (int, error) {
 
 func newFar(t *testing.T, dir string) *far {
 	t.Helper()
-	sockets, err := os.MkdirTemp("", "hands") // short: a socket's path is
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &far{t: t, dir: dir, socket: filepath.Join(sockets, "s")}
+	f := &far{t: t, dir: dir, socket: filepath.Join(t.TempDir(), "s")}
 	l, err := net.Listen("unix", f.socket)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +61,6 @@ func newFar(t *testing.T, dir string) *far {
 	t.Cleanup(func() {
 		f.kill()
 		_ = f.link.Close()
-		_ = os.RemoveAll(sockets)
 	})
 	return f
 }

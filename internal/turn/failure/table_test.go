@@ -3,8 +3,12 @@ package failure_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +43,7 @@ func response(status int, data string) error {
 // and are wrapped, joined and hidden. T15
 func TestTheTable(t *testing.T) {
 	t.Parallel()
+	var told []string
 	unknown := &failure.StartUnknown{Err: io.EOF}
 	unsent := &failure.StartUnavailable{Err: io.EOF}
 	for name, c := range map[string]struct {
@@ -129,7 +134,28 @@ func TestTheTable(t *testing.T) {
 			if !got.Retryable && got.Budget != failure.Never {
 				t.Errorf("%s: it has a budget and is not retryable", name)
 			}
+			if how == "bare" {
+				told = append(told, fmt.Sprintf("%s\n    %s, retryable %t, budget %d, set-up %t, quota %q\n    %s\n", name, got.Code, got.Retryable, got.Budget, got.Setup, got.Quota, got.Proto().GetMessage()))
+			}
 		}
+	}
+	slices.Sort(told)
+	golden(t, filepath.Join("testdata", "failures.txt"), strings.Join(told, ""))
+}
+
+var update = flag.Bool("update", false, "write testdata/failures.txt")
+
+// golden compares what is told with what was told before.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || string(want) != got {
+		t.Errorf("what failures tell changed; look at it and run with -update (%v):\n%s", err, got)
 	}
 }
 
