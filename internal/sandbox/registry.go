@@ -31,6 +31,25 @@ type Options struct {
 	Owner   string                   // the installation: labels tell its sandboxes from others'
 	Env     func(name string) string // reads a variable of the environment
 	Log     *slog.Logger
+	// Hands is the file of the program that works inside, static, for a processor as Go
+	// names it ("amd64"). An error says how to build it.
+	Hands func(arch string) (path string, err error)
+	Lines Lines // the way of that program to the server
+}
+
+// SocketName is the socket in a line's folder.
+const SocketName = "hands.sock"
+
+// Lines are the folders with the sockets that the programs inside dial. Safe for concurrent
+// use.
+type Lines interface {
+	// Open makes the server wait for the program of a sandbox and answers with a folder of
+	// this machine, absolute, that holds the socket SocketName and is mounted into the
+	// sandbox. A driver calls it at every ensure, also for a sandbox that runs: the server
+	// may be a new one. The folder stays the same until it is dropped.
+	Open(k Key) (dir string, err error)
+	// Drop ends that and removes the folder. A driver calls it when it removes a sandbox.
+	Drop(k Key) error
 }
 
 // Registry holds the drivers by name.

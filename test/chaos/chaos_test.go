@@ -109,7 +109,7 @@ func hunt(t *testing.T, end func(*built.Server) error) tally {
 		recoveries(t, events, boots)
 		one := j.judge(t, events)
 		viewer.compare(t, events)
-		sum = tally{sum.edits + one.edits, sum.commands + one.commands, sum.unknown + one.unknown, sum.interrupted + one.interrupted}
+		sum = tally{sum.edits + one.edits, sum.commands + one.commands, sum.unknown + one.unknown, sum.interrupted + one.interrupted, sum.refused + one.refused}
 	}
 	t.Logf("%d ends in %d turns: %d edits, %d commands, %d of them with an unknown outcome and %d interrupted",
 		kills, turns, sum.edits, sum.commands, sum.unknown, sum.interrupted)

@@ -53,7 +53,7 @@ func recoveries(t *testing.T, events []*eventv1.Event, boots []time.Time) {
 }
 
 // tally is what a judged turn came to.
-type tally struct{ edits, commands, unknown, interrupted int }
+type tally struct{ edits, commands, unknown, interrupted, refused int }
 
 // judge checks what the turn left: in the log, in the folder, in the ledger.
 func (j *job) judge(t *testing.T, events []*eventv1.Event) tally {
@@ -85,11 +85,12 @@ type calls struct {
 	completed   map[string]int
 	unknown     map[string]int
 	interrupted map[string]int // commands that a server ended when it stopped in order
+	refused     map[string]int // commands that a full disk kept from starting
 }
 
 func (j *job) judgeLog(t *testing.T, events []*eventv1.Event) tally {
 	t.Helper()
-	c := calls{map[string]string{}, map[string]int{}, map[string]int{}, map[string]int{}}
+	c := calls{map[string]string{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}}
 	ends, generation := 0, int64(0)
 	for i, e := range events {
 		if want := int64(i + 1); e.GetSeq() != want || e.GetTreeSeq() != want {
@@ -137,8 +138,12 @@ func (c *calls) note(t *testing.T, e *eventv1.Event) {
 		}
 	case "agent.tool.failed":
 		f := e.GetAgentToolFailed()
-		c.interrupted[f.GetCallId()]++
-		if f.GetName() != "shell" || !strings.Contains(f.GetResult(), "[interrupted: ") {
+		switch said := f.GetResult(); {
+		case f.GetName() == "shell" && strings.Contains(said, "[interrupted: "):
+			c.interrupted[f.GetCallId()]++
+		case f.GetName() == "shell" && strings.HasPrefix(said, "the command was not started: ") && strings.Contains(said, "no space left on device"):
+			c.refused[f.GetCallId()]++
+		default:
 			t.Errorf("event %d: %v", e.GetSeq(), e)
 		}
 	}
@@ -155,10 +160,10 @@ func (j *job) judgeCalls(t *testing.T, c calls) tally {
 	if len(c.requested) != j.calls() {
 		t.Errorf("%d calls were asked for, want %d", len(c.requested), j.calls())
 	}
-	sum := tally{unknown: len(c.unknown), interrupted: len(c.interrupted)}
+	sum := tally{unknown: len(c.unknown), interrupted: len(c.interrupted), refused: len(c.refused)}
 	for id, arguments := range c.requested {
-		if c.completed[id]+c.unknown[id]+c.interrupted[id] != 1 {
-			t.Errorf("the call %s completed %d times, was unknown %d times, and interrupted %d times: %s", id, c.completed[id], c.unknown[id], c.interrupted[id], arguments)
+		if c.completed[id]+c.unknown[id]+c.interrupted[id]+c.refused[id] != 1 {
+			t.Errorf("the call %s completed %d times, was unknown %d times, interrupted %d times, and refused %d times: %s", id, c.completed[id], c.unknown[id], c.interrupted[id], c.refused[id], arguments)
 		}
 		if !strings.Contains(arguments, "journal.txt") {
 			sum.edits++
@@ -167,7 +172,7 @@ func (j *job) judgeCalls(t *testing.T, c calls) tally {
 		sum.commands++
 		at := strings.Index(arguments, "(")
 		lines := strings.Count(string(journal), arguments[at:at+5]+"\n")
-		if lines > 1 || lines == 0 && c.completed[id] == 1 {
+		if lines > 1 || lines == 0 && c.completed[id] == 1 || lines == 1 && c.refused[id] == 1 {
 			t.Errorf("the line of %s stands %d times in the journal; it completed %d times", arguments, lines, c.completed[id])
 		}
 	}
