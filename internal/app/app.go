@@ -44,6 +44,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/retention"
 	"github.com/cadre-dev/cadre/internal/runner"
+	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/server"
 	"github.com/cadre-dev/cadre/internal/standard"
@@ -97,16 +98,20 @@ type App struct {
 	known    *catalogue.Catalogue
 	files    *server.Files
 	lane     *lane.Lane // nil without sandboxes
-	tools    *toolbox
-	host     *local.Host
-	deps     pipeline.Deps
-	verbs    []pipeline.Verb
-	dispatch *server.Dispatcher
-	server   *server.Server
-	listener net.Listener
-	started  time.Time
-	age      time.Duration // of events that retention removes; 0 for never
-	closers  []closer
+	lines    *lane.Lines
+	// driverName and provisioner are the sandboxes'; "" and nil without.
+	driverName  string
+	provisioner sandbox.Provisioner
+	tools       *toolbox
+	host        *local.Host
+	deps        pipeline.Deps
+	verbs       []pipeline.Verb
+	dispatch    *server.Dispatcher
+	server      *server.Server
+	listener    net.Listener
+	started     time.Time
+	age         time.Duration // of events that retention removes; 0 for never
+	closers     []closer
 }
 
 // closer undoes one step of the start.
@@ -298,11 +303,11 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	world := &runner.World{
-		Store: a.store, Models: a.models, Catalogue: a.known, Limiter: limiter.New(limiter.Options{}), Record: cassette.Record, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Artifact: a.artifact,
+		Store: a.store, Models: a.models, Catalogue: a.known, Limiter: limiter.New(limiter.Options{}), Record: cassette.Record, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Sandboxes: a.lane.Leases(), Artifact: a.artifact,
 		Events: a.events, Clock: failpoint.Now, SlogTurns: a.log,
 	}
-	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Node: a.node, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
-	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: a.host.End, BootEpoch: a.boot, Node: a.node, Shared: a.shared, Direct: a.alone, Now: failpoint.Now, Log: a.log})
+	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Node: a.node, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Sandboxes: a.lane.Hands(), Log: a.log})
+	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: world.EndProcesses, BootEpoch: a.boot, Node: a.node, Shared: a.shared, Direct: a.alone, Now: failpoint.Now, Log: a.log})
 	a.files = server.NewFiles(a.artifact, time.Now)
 	if err := a.dispatcher(owner); err != nil {
 		return err
@@ -329,7 +334,7 @@ func (a *App) dispatcher(owner string) error {
 	a.deps = pipeline.Deps{
 		Store: a.store, Authz: authoperator.New(owner), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
 		Catalogue: a.known, Artifacts: a.artifact, Link: a.files.Link, Lane: a.lane,
-		Search: search.NewFinder(a.index), Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Stalled: a.control.Stalled, Processes: processes{a.host, a.log},
+		Search: search.NewFinder(a.index), Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Stalled: a.control.Stalled, Processes: processes{a.host, a.lane.Leases(), a.log},
 		BodyDigest: func(body []byte) string {
 			mac := hmac.New(sha256.New, key)
 			mac.Write(body)

@@ -1,14 +1,18 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"net"
 	"os"
+	"path/filepath"
 
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/lane"
 	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/standard"
+	"github.com/cadre-dev/cadre/internal/workspace/remote"
 )
 
 // sandboxes reads how sandboxes are chosen; what is wrong with it stops the start before
@@ -43,13 +47,38 @@ func (a *App) openLane(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := driver.Open(ctx, sandbox.Options{DataDir: a.opt.DataDir, Owner: owner, Env: os.Getenv, Log: a.log})
+	a.lines = a.openLines()
+	p, err := driver.Open(ctx, sandbox.Options{DataDir: a.opt.DataDir, Owner: owner, Env: os.Getenv, Log: a.log, Lines: a.lines})
 	if err != nil {
 		return err
 	}
-	a.lane = lane.New(lane.Options{
-		Provisioner: p, Settings: settings, Store: a.store, Log: a.log, Mint: &lane.RunTokens{Key: key, Now: failpoint.Now},
-	})
-	a.onClose("sandboxes", a.lane.Close)
+	a.driverName = driver.Name
+	a.startLane(p, settings, &lane.RunTokens{Key: key, Now: failpoint.Now})
 	return nil
+}
+
+// linesFolder holds the sockets of sandboxes, below the data folder.
+const linesFolder = "lines"
+
+// openLines makes the server's ends of sandboxes.
+func (a *App) openLines() *lane.Lines {
+	lines := lane.NewLines(filepath.Join(a.opt.DataDir, linesFolder), func(l net.Listener) lane.Line { return remote.Listen(l, 0) })
+	a.onClose("lines", func(context.Context) error { return lines.Close() })
+	return lines
+}
+
+// onlyNode is the node of leases where the store has one server alone.
+const onlyNode = "local"
+
+// startLane puts the lane together: in placement hands with the leases of sandboxes.
+func (a *App) startLane(p sandbox.Provisioner, settings lane.Settings, mint lane.Mint) {
+	var leases *lane.Leases
+	if !settings.InSandbox {
+		leases = lane.NewLeases(lane.LeaseOptions{
+			Provisioner: p, Line: a.lines.Line, Store: a.store, Node: cmp.Or(a.node, onlyNode), Boot: a.boot, Now: failpoint.Now, Log: a.log,
+		})
+	}
+	a.provisioner = p
+	a.lane = lane.New(lane.Options{Provisioner: p, Settings: settings, Store: a.store, Log: a.log, Mint: mint, Leases: leases})
+	a.onClose("sandboxes", a.lane.Close)
 }
