@@ -82,6 +82,7 @@ var floors = map[string]int{
 	"internal/control":   running,
 	"internal/runner":    running,
 	"internal/retention": running, // what is old is removed, in the background
+	"internal/reaper":    running, // sandboxes that nobody uses are stopped, in the background
 	"internal/hands":     running,
 
 	"internal/server": edges,
