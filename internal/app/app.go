@@ -42,9 +42,11 @@ import (
 	"github.com/cadre-dev/cadre/internal/model/catalogue"
 	"github.com/cadre-dev/cadre/internal/model/limiter"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/reaper"
 	"github.com/cadre-dev/cadre/internal/retention"
 	"github.com/cadre-dev/cadre/internal/runner"
 	"github.com/cadre-dev/cadre/internal/sandbox"
+	"github.com/cadre-dev/cadre/internal/sandboxes"
 	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/server"
 	"github.com/cadre-dev/cadre/internal/standard"
@@ -102,6 +104,8 @@ type App struct {
 	// driverName and provisioner are the sandboxes'; "" and nil without.
 	driverName  string
 	provisioner sandbox.Provisioner
+	reaping     reaper.Settings
+	reaper      *reaper.Reaper // nil without leases
 	tools       *toolbox
 	host        *local.Host
 	deps        pipeline.Deps
@@ -128,7 +132,7 @@ func Serve(ctx context.Context, o Options) error {
 	a := &App{opt: o, boot: id.New("boot"), started: time.Now()}
 	defer a.close()
 	steps := []func(context.Context) error{
-		a.settings, a.openFolder, a.probe, a.openProcesses, a.openStore, a.openSearch, a.openLane, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.retain, a.listen,
+		a.settings, a.openFolder, a.probe, a.openProcesses, a.openStore, a.openSearch, a.openLane, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.retain, a.reap, a.listen,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -161,6 +165,9 @@ func (a *App) settings(context.Context) (err error) {
 		}
 	}
 	if _, _, _, err = a.sandboxes(); err != nil {
+		return err
+	}
+	if a.reaping, err = reaper.FromEnv(os.Getenv); err != nil {
 		return err
 	}
 	if a.opt.Turn.StreamIdle == 0 {
@@ -349,6 +356,7 @@ func (a *App) dispatcher(owner string) error {
 	a.verbs = append(a.verbs, usage.Verbs(a.deps)...)
 	a.verbs = append(a.verbs, usage.BudgetVerbs(a.deps)...)
 	a.verbs = append(a.verbs, discovery.Verbs(a.deps)...)
+	a.verbs = append(a.verbs, sandboxes.Verbs(a.deps, a.sandboxService())...)
 	a.verbs = append(a.verbs, server.ModelsVerb(a.deps, a.known), server.InfoVerb(server.Facts{
 		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),
 		Store: a.driver, Engine: a.opt.Engine, Notices: a.control.Notices,

@@ -76,6 +76,7 @@ var floors = map[string]int{
 
 	"internal/usage":     domain, // what model requests used, added up
 	"internal/discovery": domain, // finding resources of every kind
+	"internal/sandboxes": domain, // what sandboxes there are, for the operator
 	"internal/pipeline":  domain,
 	"internal/kind":      domain,
 

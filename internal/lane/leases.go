@@ -108,10 +108,7 @@ var errGone = errors.New("the sandbox does not run any more")
 func (s *Leases) Open(ctx context.Context, u Use) (workspace.Workspace, error) {
 	k := sandbox.Key{Scope: sandbox.Session, ID: u.Session}
 	for {
-		l, err := s.o.Store.HoldSandbox(ctx, store.SandboxHold{
-			SandboxKey: rowKey(k), Holder: store.SandboxHolder{ID: u.Holder, Execution: u.Execution, Until: u.Until},
-			Node: s.o.Node, Boot: s.o.Boot, Limit: s.o.WarmTime, Now: s.o.Now(),
-		})
+		l, err := s.hold(ctx, u)
 		if err != nil {
 			return nil, err
 		}
@@ -126,6 +123,20 @@ func (s *Leases) Open(ctx context.Context, u Use) (workspace.Workspace, error) {
 			return nil, errors.Join(unavailable(ctx, err), s.release(k, u.Holder))
 		}
 	}
+}
+
+func (s *Leases) hold(ctx context.Context, u Use) (store.SandboxLease, error) {
+	return s.o.Store.HoldSandbox(ctx, store.SandboxHold{
+		SandboxKey: store.SandboxKey{Scope: string(sandbox.Session), ID: u.Session},
+		Holder:     store.SandboxHolder{ID: u.Holder, Execution: u.Execution, Until: u.Until},
+		Node:       s.o.Node, Boot: s.o.Boot, Limit: s.o.WarmTime, Now: s.o.Now(),
+	})
+}
+
+// Keep holds what is open already for longer, until u.Until.
+func (s *Leases) Keep(ctx context.Context, u Use) error {
+	_, err := s.hold(ctx, u)
+	return err
 }
 
 func rowKey(k sandbox.Key) store.SandboxKey {
