@@ -28,6 +28,7 @@ var doors = []door{
 	{"internal/kind", "internal/pipeline", "a noun says in the pipeline's steps how its verbs are answered"},
 	{"internal/usage", "internal/pipeline", "it answers by the pipeline's steps, as nouns do, and is none"},
 	{"internal/discovery", "internal/pipeline", "it answers by the pipeline's steps, as nouns do, and is none"},
+	{"internal/sandboxes", "internal/pipeline", "it answers by the pipeline's steps, as nouns do, and is none"},
 	{"internal/app", "internal/standard", "the roles are put together from the lists"},
 }
 

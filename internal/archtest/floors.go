@@ -77,12 +77,14 @@ var floors = map[string]int{
 
 	"internal/usage":     domain, // what model requests used, added up
 	"internal/discovery": domain, // finding resources of every kind
+	"internal/sandboxes": domain, // what sandboxes there are, for the operator
 	"internal/pipeline":  domain,
 	"internal/kind":      domain,
 
 	"internal/control":   running,
 	"internal/runner":    running,
 	"internal/retention": running, // what is old is removed, in the background
+	"internal/reaper":    running, // sandboxes that nobody uses are stopped, in the background
 	"internal/hands":     running,
 
 	"internal/server": edges,
