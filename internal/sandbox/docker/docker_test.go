@@ -39,6 +39,20 @@ type lines struct {
 	open map[sandbox.Key]*remote.Link
 }
 
+func newLines(t *testing.T) *lines {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "cd") // the names of sockets are short
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lines{dir: dir, open: map[sandbox.Key]*remote.Link{}}
+	t.Cleanup(func() {
+		l.close()
+		_ = os.RemoveAll(dir)
+	})
+	return l
+}
+
 func (l *lines) Open(k sandbox.Key) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,14 +130,9 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	e := dockertest.Shared(t)
 	image(t, e, imageName)
-	dir, err := os.MkdirTemp("", "cd") // the names of sockets are short
-	if err != nil {
-		t.Fatal(err)
-	}
 	w := &world{
-		engine: e, hands: e.Hands(t), owner: id.New("own"),
-		lines: &lines{dir: dir, open: map[sandbox.Key]*remote.Link{}},
-		env:   map[string]string{docker.EnvHost: e.Host, docker.EnvImage: imageName, sandbox.EnvMemory: "256m", sandbox.EnvCPUs: "1"},
+		engine: e, hands: e.Hands(t), owner: id.New("own"), lines: newLines(t),
+		env: map[string]string{docker.EnvHost: e.Host, docker.EnvImage: imageName, sandbox.EnvMemory: "256m", sandbox.EnvCPUs: "1"},
 	}
 	t.Cleanup(func() {
 		p := w.open(t)
@@ -132,10 +141,16 @@ func newWorld(t *testing.T) *world {
 			_ = p.Deprovision(context.Background(), f.Key)
 		}
 		_ = p.Close()
-		w.lines.close()
-		_ = os.RemoveAll(dir)
 	})
 	return w
+}
+
+// elsewhere is the same installation seen from a server with sockets of its own.
+func (w *world) elsewhere(t *testing.T) *world {
+	t.Helper()
+	other := *w
+	other.lines = newLines(t)
+	return &other
 }
 
 func (w *world) options() sandbox.Options {
