@@ -37,6 +37,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/identity/operator"
 	"github.com/cadre-dev/cadre/internal/kind/organization"
 	"github.com/cadre-dev/cadre/internal/lane"
+	"github.com/cadre-dev/cadre/internal/license"
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/model/cassette"
 	"github.com/cadre-dev/cadre/internal/model/catalogue"
@@ -360,7 +361,7 @@ func (a *App) dispatcher(owner string) error {
 	a.verbs = append(a.verbs, server.ModelsVerb(a.deps, a.known), server.InfoVerb(server.Facts{
 		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),
 		Store: a.driver, Engine: a.opt.Engine, Notices: a.control.Notices,
-	}, a.health))
+	}, a.health), server.LicenseVerb(license.Absent{}, failpoint.Now, a.log))
 	a.dispatch, err = server.NewDispatcher(a.verbs, []identity.Verifier{verifier}, validator, a.log)
 	return err
 }

@@ -43,6 +43,7 @@ var floors = map[string]int{
 	"internal/netguard":  ground, // which addresses a URL of a stranger may reach
 	"internal/proctree":  ground, // process trees that end whole
 	"internal/failpoint": ground, // places where tests end the process
+	"internal/handsbin":  ground, // the program for sandboxes, as a file
 	"internal/schema":    ground, // whether a text is JSON of a given form
 
 	"internal/resource": vocabulary,

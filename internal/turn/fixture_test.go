@@ -28,6 +28,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/resource"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/tool/edit"
 	"github.com/cadre-dev/cadre/internal/tool/read"
@@ -71,7 +72,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), t.TempDir())
+	s, err := sqlite.Open(t.Context(), sqlitetest.Fresh(t))
 	if err != nil {
 		t.Fatal(err)
 	}
