@@ -3,6 +3,8 @@ package turn_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	agentexecutionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agentexecution/v1"
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
+	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -230,3 +233,49 @@ func TestATurnEndsBeforeItsSandboxIsReady(t *testing.T) {
 		t.Errorf("the log ends with %v", last)
 	}
 }
+
+// T23: a file that came with the message lies in the sandbox before the first tool works there;
+// one that cannot be brought does not end the turn, and the model is told.
+func TestAttachedFilesLieInTheSandbox(t *testing.T) {
+	t.Parallel()
+	for _, broken := range []bool{false, true} {
+		w, _ := boxedWorld(t, func(_ int, c workspace.Command) (workspace.Process, error) { return printedProcess{c}, nil })
+		kept, err := w.artifacts.Put(t.Context(), strings.NewReader("a,b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.attached = []*messagev1.Attachment{
+			{ArtifactId: "art_1", Name: "table.csv", MediaType: "text/csv", Sha256: kept.SHA256, Size: 3},
+			{ArtifactId: "art_2", Name: "../../gone.csv", MediaType: "text/csv", Sha256: strings.Repeat("0", 64), Size: 3},
+		}
+		w.place = func(_ context.Context, p turn.Place) (workspace.Workspace, error) {
+			folder, err := local.Open(p.Folder)
+			f := faraway{folder, func(c workspace.Command) (workspace.Process, error) { return printedProcess{c}, nil }}
+			if broken {
+				return unwritable{f}, err
+			}
+			return f, err
+		}
+		if err := w.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if st := w.status(); st.GetPhase() != agentexecutionv1.ExecutionPhase_completed {
+			t.Fatalf("the turn is %v", st)
+		}
+		text := w.last("agent.tool.completed").GetAgentToolCompleted().GetResult()
+		data, err := os.ReadFile(filepath.Join(w.folder, "attachments", "art_1", "table.csv"))
+		switch {
+		case !strings.Contains(text, "gone.csv could not be put into the sandbox: its content is gone"):
+			t.Errorf("the model is told %q", text)
+		case broken && (err == nil || !strings.Contains(text, "table.csv could not be put into the sandbox: a file that was written is absent")):
+			t.Errorf("of a file that is not found it is told %q, %v", text, err)
+		case !broken && (err != nil || string(data) != "a,b" || strings.Contains(text, "table.csv")):
+			t.Errorf("inside there is %q, %v, and the model is told %q", data, err, text)
+		}
+	}
+}
+
+// unwritable is a folder in which what was written is not found.
+type unwritable struct{ workspace.Workspace }
+
+func (unwritable) Replace(context.Context, workspace.Replacement) error { return nil }
