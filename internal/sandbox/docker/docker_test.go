@@ -41,16 +41,20 @@ type lines struct {
 
 func newLines(t *testing.T) *lines {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "cd") // the names of sockets are short
+	l := &lines{dir: short(t), open: map[sandbox.Key]*remote.Link{}}
+	t.Cleanup(l.close)
+	return l
+}
+
+// short is a folder for sockets, whose names are short. It goes with the test.
+func short(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "cd") //nolint:usetesting // the test's name would be in it
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lines{dir: dir, open: map[sandbox.Key]*remote.Link{}}
-	t.Cleanup(func() {
-		l.close()
-		_ = os.RemoveAll(dir)
-	})
-	return l
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 func (l *lines) Open(k sandbox.Key) (string, error) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"github.com/cadre-dev/cadre/internal/hands"
 	"github.com/cadre-dev/cadre/internal/identity"
 	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/sandbox/docker"
@@ -63,18 +62,18 @@ func TestHeld(t *testing.T) {
 	k := session("ses_held")
 	ensure(t, p, k, "")
 	ws := w.inside(t, k)
-	if name := ws.Name(); name != hands.DefaultRoot {
+	if name := ws.Name(); name != "/workspace" {
 		t.Errorf("the workspace is %s", name)
 	}
 	for line, want := range map[string]string{
 		`id -u; id -g; id -G`: "65532\n65532\n65532",
 		`grep -E '^(CapPrm|CapEff|CapBnd|CapInh|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\t' | tr '\n' ' '`: "CapInh:0000000000000000 CapPrm:0000000000000000 CapEff:0000000000000000 CapBnd:0000000000000000 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2",
-		`touch /x /bin/x /etc/x /run/x /run/cadre/x /home/x /data/x 2>/dev/null || echo refused`:                         "refused",
-		`ls -d /x /bin/x /etc/x /run/x /run/cadre/x /home/x /data/x 2>/dev/null | wc -l`:                                 "0",
-		`touch /workspace/x /tmp/x "$HOME/x" && echo written`:                                                            "written",
-		`printf '#!/bin/sh\necho ran' >/tmp/p && chmod +x /tmp/p && /tmp/p`:                                              "ran",
+		`touch /x /bin/x /etc/x /run/x /run/cadre/x /home/x /data/x 2>/dev/null || echo refused`:                           "refused",
+		`ls -d /x /bin/x /etc/x /run/x /run/cadre/x /home/x /data/x 2>/dev/null | wc -l`:                                   "0",
+		`touch /workspace/x /tmp/x "$HOME/x" && echo written`:                                                              "written",
+		`printf '#!/bin/sh\necho ran' >/tmp/p && chmod +x /tmp/p && /tmp/p`:                                                "ran",
 		`ls /sys/class/net`: "lo",
-		`head -c 2000000 /dev/zero >/workspace/big; ls -l /workspace/big | awk '{print $5}'`: "1048576",
+		`head -c 2000000 /dev/zero >/workspace/big; ls -l /workspace/big | awk '{print $5}'`:                                 "1048576",
 		`sh -c 'i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i+1)); done' >/dev/null 2>&1 && echo unbounded || echo bounded`: "bounded",
 		`ulimit -c`:  "0",
 		`hostname`:   "sandbox",
@@ -124,8 +123,8 @@ func volumes(t testing.TB, w *world, k sandbox.Key) (all []string) {
 	return all
 }
 
-// The variables that the driver sets are those that the program inside reads. C36: of the
-// request the queue comes in, and the token where there is one.
+// The program inside gets its variables and nothing else. C36: of the request the queue
+// comes in, and the token where there is one.
 func TestVariablesInside(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -145,7 +144,7 @@ func TestVariablesInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := append([]string{
-			hands.EnvSocket + "=/run/cadre/" + sandbox.SocketName, hands.EnvRoot + "=" + hands.DefaultRoot, "CADRE_TASK_QUEUE=" + c.key.String(), "HOME=/home/agent",
+			"CADRE_HANDS_SOCKET=/run/cadre/" + sandbox.SocketName, "CADRE_HANDS_ROOT=/workspace", "CADRE_TASK_QUEUE=" + c.key.String(), "HOME=/home/agent",
 		}, c.want...)
 		got := found.Container.Config.Env
 		if !slices.Equal(got, want) {

@@ -3,6 +3,7 @@ package docker_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -35,11 +36,7 @@ type way struct {
 // newWay leads to the engine.
 func newWay(t *testing.T, e *dockertest.Engine) *way {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "cw")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "s")
+	path := filepath.Join(short(t), "s")
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +75,6 @@ func newWay(t *testing.T, e *dockertest.Engine) *way {
 	t.Cleanup(func() {
 		_ = s.Close()
 		to.CloseIdleConnections()
-		_ = os.RemoveAll(dir)
 	})
 	return v
 }
@@ -151,8 +147,8 @@ type order struct {
 func victim(dir string) {
 	var o order
 	data, err := os.ReadFile(filepath.Join(dir, "order"))
-	if err != nil || json.Unmarshal(data, &o) != nil {
-		os.Exit(2)
+	if err := errors.Join(err, json.Unmarshal(data, &o)); err != nil {
+		panic(err)
 	}
 	p, err := docker.Open(context.Background(), sandbox.Options{
 		Owner: o.Owner, Env: func(name string) string { return o.Env[name] }, Log: slog.New(slog.DiscardHandler),
@@ -160,10 +156,9 @@ func victim(dir string) {
 		Lines: &lines{dir: filepath.Join(dir, "l"), open: map[sandbox.Key]*remote.Link{}},
 	})
 	if err != nil {
-		fmt.Println(err)
-		os.Exit(2)
+		panic(err)
 	}
-	fmt.Println("ready")
+	_, _ = os.Stdout.WriteString("ready\n")
 	ctx := context.Background()
 	for n := range 3 {
 		go func() {
@@ -189,11 +184,7 @@ func TestKilledServersLeaveNothing(t *testing.T) {
 	const kills = 30
 	w := newWorld(t)
 	v := newWay(t, w.engine)
-	dir, err := os.MkdirTemp("", "ck")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := short(t)
 	path, _ := w.hands("")
 	o := order{Owner: w.owner, Hands: path, Env: map[string]string{docker.EnvHost: v.host, docker.EnvImage: imageName, sandbox.EnvMemory: "64m"}}
 	data, err := json.Marshal(o)
