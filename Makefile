@@ -23,8 +23,15 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 .PHONY: build
-build: ## build the static binary bin/cadre
+build: hands ## build the static binary bin/cadre
 	CGO_ENABLED=0 $(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+# The program for sandboxes, for each processor that they run on; cadre holds it.
+HANDS := internal/handsbin/built/cadre-hands-linux
+
+.PHONY: hands
+hands:
+	for arch in amd64 arm64; do CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o $(HANDS)-$$arch ./cmd/cadre-hands; done
 
 .PHONY: test
 test: ## run the whole suite that needs no service, with the race detector when there is a C compiler
@@ -82,4 +89,4 @@ fresh: ## run the demo and the tests in a bare Debian chroot (root; FRESH_CACHE=
 
 .PHONY: clean
 clean: ## remove what was built here
-	rm -rf bin .cache
+	rm -rf bin .cache $(HANDS)-*

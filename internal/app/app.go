@@ -37,13 +37,17 @@ import (
 	"github.com/cadre-dev/cadre/internal/identity/operator"
 	"github.com/cadre-dev/cadre/internal/kind/organization"
 	"github.com/cadre-dev/cadre/internal/lane"
+	"github.com/cadre-dev/cadre/internal/license"
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/model/cassette"
 	"github.com/cadre-dev/cadre/internal/model/catalogue"
 	"github.com/cadre-dev/cadre/internal/model/limiter"
 	"github.com/cadre-dev/cadre/internal/pipeline"
+	"github.com/cadre-dev/cadre/internal/reaper"
 	"github.com/cadre-dev/cadre/internal/retention"
 	"github.com/cadre-dev/cadre/internal/runner"
+	"github.com/cadre-dev/cadre/internal/sandbox"
+	"github.com/cadre-dev/cadre/internal/sandboxes"
 	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/server"
 	"github.com/cadre-dev/cadre/internal/standard"
@@ -97,16 +101,22 @@ type App struct {
 	known    *catalogue.Catalogue
 	files    *server.Files
 	lane     *lane.Lane // nil without sandboxes
-	tools    *toolbox
-	host     *local.Host
-	deps     pipeline.Deps
-	verbs    []pipeline.Verb
-	dispatch *server.Dispatcher
-	server   *server.Server
-	listener net.Listener
-	started  time.Time
-	age      time.Duration // of events that retention removes; 0 for never
-	closers  []closer
+	lines    *lane.Lines
+	// driverName and provisioner are the sandboxes'; "" and nil without.
+	driverName  string
+	provisioner sandbox.Provisioner
+	reaping     reaper.Settings
+	reaper      *reaper.Reaper // nil without leases
+	tools       *toolbox
+	host        *local.Host
+	deps        pipeline.Deps
+	verbs       []pipeline.Verb
+	dispatch    *server.Dispatcher
+	server      *server.Server
+	listener    net.Listener
+	started     time.Time
+	age         time.Duration // of events that retention removes; 0 for never
+	closers     []closer
 }
 
 // closer undoes one step of the start.
@@ -123,7 +133,7 @@ func Serve(ctx context.Context, o Options) error {
 	a := &App{opt: o, boot: id.New("boot"), started: time.Now()}
 	defer a.close()
 	steps := []func(context.Context) error{
-		a.settings, a.openFolder, a.probe, a.openProcesses, a.openStore, a.openSearch, a.openLane, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.retain, a.listen,
+		a.settings, a.openFolder, a.probe, a.openProcesses, a.openStore, a.openSearch, a.openLane, a.openEngine, a.assemble, a.firstStart, a.takeOver, a.retain, a.reap, a.listen,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -156,6 +166,9 @@ func (a *App) settings(context.Context) (err error) {
 		}
 	}
 	if _, _, _, err = a.sandboxes(); err != nil {
+		return err
+	}
+	if a.reaping, err = reaper.FromEnv(os.Getenv); err != nil {
 		return err
 	}
 	if a.opt.Turn.StreamIdle == 0 {
@@ -298,11 +311,11 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	world := &runner.World{
-		Store: a.store, Models: a.models, Catalogue: a.known, Limiter: limiter.New(limiter.Options{}), Record: cassette.Record, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Artifact: a.artifact,
+		Store: a.store, Models: a.models, Catalogue: a.known, Limiter: limiter.New(limiter.Options{}), Record: cassette.Record, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Sandboxes: a.lane.Leases(), Artifact: a.artifact,
 		Events: a.events, Clock: failpoint.Now, SlogTurns: a.log,
 	}
-	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Node: a.node, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Log: a.log})
-	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: a.host.End, BootEpoch: a.boot, Node: a.node, Shared: a.shared, Direct: a.alone, Now: failpoint.Now, Log: a.log})
+	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Node: a.node, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Sandboxes: a.lane.Hands(), Log: a.log})
+	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: world.EndProcesses, BootEpoch: a.boot, Node: a.node, Shared: a.shared, Direct: a.alone, Now: failpoint.Now, Log: a.log})
 	a.files = server.NewFiles(a.artifact, time.Now)
 	if err := a.dispatcher(owner); err != nil {
 		return err
@@ -329,7 +342,7 @@ func (a *App) dispatcher(owner string) error {
 	a.deps = pipeline.Deps{
 		Store: a.store, Authz: authoperator.New(owner), Validator: validator, Log: a.events, Models: a.models, Tools: a.tools,
 		Catalogue: a.known, Artifacts: a.artifact, Link: a.files.Link, Lane: a.lane,
-		Search: search.NewFinder(a.index), Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Stalled: a.control.Stalled, Processes: processes{a.host, a.log},
+		Search: search.NewFinder(a.index), Now: failpoint.Now, Wake: a.control.Wake, Tell: a.runner.Cancel, Stalled: a.control.Stalled, Processes: processes{a.host, a.lane.Leases(), a.log},
 		BodyDigest: func(body []byte) string {
 			mac := hmac.New(sha256.New, key)
 			mac.Write(body)
@@ -344,10 +357,11 @@ func (a *App) dispatcher(owner string) error {
 	a.verbs = append(a.verbs, usage.Verbs(a.deps)...)
 	a.verbs = append(a.verbs, usage.BudgetVerbs(a.deps)...)
 	a.verbs = append(a.verbs, discovery.Verbs(a.deps)...)
+	a.verbs = append(a.verbs, sandboxes.Verbs(a.deps, a.sandboxService())...)
 	a.verbs = append(a.verbs, server.ModelsVerb(a.deps, a.known), server.InfoVerb(server.Facts{
 		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),
 		Store: a.driver, Engine: a.opt.Engine, Notices: a.control.Notices,
-	}, a.health))
+	}, a.health), server.LicenseVerb(license.Absent{}, failpoint.Now, a.log))
 	a.dispatch, err = server.NewDispatcher(a.verbs, []identity.Verifier{verifier}, validator, a.log)
 	return err
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/backup"
 	"github.com/cadre-dev/cadre/internal/cli"
+	"github.com/cadre-dev/cadre/internal/server"
 	"github.com/cadre-dev/cadre/internal/standard"
 )
 
 // CommandLine is this assembly in the form that the command line uses.
 func CommandLine(version string) cli.Assembly {
 	return cli.Assembly{
-		Version: version,
+		Version: version, Edition: server.OpenSource,
 		Serve: func(ctx context.Context, o cli.ServeOptions) error {
 			level := slog.LevelInfo
 			if o.Debug {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/lane"
 	"github.com/cadre-dev/cadre/internal/proctree"
 	"github.com/cadre-dev/cadre/internal/workspace/local"
 )
@@ -40,16 +41,20 @@ func (a *App) openProcesses(ctx context.Context) error {
 
 // processes ends what tool calls started, for verbs.
 type processes struct {
-	host *local.Host
-	log  *slog.Logger
+	host  *local.Host
+	boxes *lane.Leases
+	log   *slog.Logger
 }
 
 // End ends the processes of an execution, or of the whole session.
 func (p processes) End(ctx context.Context, session, execution string) {
-	p.bounded(ctx, session, func(ctx context.Context) error { return p.host.End(ctx, session, execution) })
+	p.bounded(ctx, session, func(ctx context.Context) error {
+		return errors.Join(p.host.End(ctx, session, execution), p.boxes.End(ctx, session, execution, false))
+	})
 }
 
-// Forget ends the processes of a deleted session.
+// Forget ends the processes of a deleted session. Its sandbox, if it has one, is removed as a
+// whole.
 func (p processes) Forget(ctx context.Context, session string) {
 	p.bounded(ctx, session, func(ctx context.Context) error { return p.host.Forget(ctx, session) })
 }

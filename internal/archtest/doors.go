@@ -10,6 +10,7 @@ type door struct {
 // room. A door opens in one direction; what it names may be a whole room.
 var doors = []door{
 	{"internal/config", "internal/fault", "a setting that is wrong is a fault: its reader needs the code and what to do"},
+	{"internal/handsbin", "internal/fault", "a program that is missing is a fault: its reader needs the code and how to build it"},
 	{"internal/schema", "internal/fault", "a schema that cannot be used is a fault: the caller needs the code and what is wrong"},
 	{"internal/schema", "internal/near", "a wrong type is told with the one that was meant"},
 	{"internal/authz", "internal/identity", "a decision is about a caller, and identity says who that is"},
@@ -27,6 +28,7 @@ var doors = []door{
 	{"internal/kind", "internal/pipeline", "a noun says in the pipeline's steps how its verbs are answered"},
 	{"internal/usage", "internal/pipeline", "it answers by the pipeline's steps, as nouns do, and is none"},
 	{"internal/discovery", "internal/pipeline", "it answers by the pipeline's steps, as nouns do, and is none"},
+	{"internal/sandboxes", "internal/pipeline", "it answers by the pipeline's steps, as nouns do, and is none"},
 	{"internal/app", "internal/standard", "the roles are put together from the lists"},
 }
 

@@ -43,6 +43,7 @@ var floors = map[string]int{
 	"internal/netguard":  ground, // which addresses a URL of a stranger may reach
 	"internal/proctree":  ground, // process trees that end whole
 	"internal/failpoint": ground, // places where tests end the process
+	"internal/handsbin":  ground, // the program for sandboxes, as a file
 	"internal/schema":    ground, // whether a text is JSON of a given form
 
 	"internal/resource": vocabulary,
@@ -76,12 +77,14 @@ var floors = map[string]int{
 
 	"internal/usage":     domain, // what model requests used, added up
 	"internal/discovery": domain, // finding resources of every kind
+	"internal/sandboxes": domain, // what sandboxes there are, for the operator
 	"internal/pipeline":  domain,
 	"internal/kind":      domain,
 
 	"internal/control":   running,
 	"internal/runner":    running,
 	"internal/retention": running, // what is old is removed, in the background
+	"internal/reaper":    running, // sandboxes that nobody uses are stopped, in the background
 	"internal/hands":     running,
 
 	"internal/server": edges,

@@ -85,6 +85,9 @@ func missingOrg(err error, docs []*document) bool {
 
 func (c *app) applyOne(ctx context.Context, cl *client, d *document, dryRun bool) (proto.Message, error) {
 	m, ok := methodOf(d.kind, "Apply")
+	if resource.Meta(d.kind).GetCloudOnly() {
+		return nil, elsewhere{d.kind}
+	}
 	if !ok {
 		return nil, usage("%s:%d: kind %s cannot be applied: not built yet", d.file, d.root.Line, resource.Meta(d.kind).GetName())
 	}

@@ -89,10 +89,20 @@ func kindArg(word, method string) (resource.Kind, rpc.Method, error) {
 		return 0, rpc.Method{}, usage("there is no kind %q.%s The kinds are %s", word, near.Hint(word, names), strings.Join(names, ", "))
 	}
 	m, ok := methodOf(k, method)
+	if resource.Meta(k).GetCloudOnly() {
+		return 0, m, elsewhere{k}
+	}
 	if !ok {
 		return 0, m, usage("%s cannot be used with %s: not built yet. What can be is %s", strings.ToLower(method), resource.Meta(k).GetPlural(), strings.Join(names, ", "))
 	}
 	return k, m, nil
+}
+
+// elsewhere is a kind that another edition serves.
+type elsewhere struct{ kind resource.Kind }
+
+func (e elsewhere) Error() string {
+	return fmt.Sprintf("unimplemented: %s are served by the cloud edition alone", resource.Meta(e.kind).GetPlural())
 }
 
 // kindNames are the plurals of the kinds that have a method.

@@ -29,6 +29,7 @@ const (
 // Assembly is what a binary is made of, as far as the command line uses it.
 type Assembly struct {
 	Version string
+	Edition string // open_source, or what a composition calls itself
 	// Serve runs a server until ctx ends.
 	Serve func(ctx context.Context, o ServeOptions) error
 	// Doctor looks for what is wrong with a data folder and this machine.
@@ -181,7 +182,7 @@ something named, 5 cut short by a limit or an empty answer.`,
 		&cobra.Group{ID: groupResources, Title: "What is declared:"},
 		&cobra.Group{ID: groupWork, Title: "Work:"},
 	)
-	c.add(root, groupServer, c.upCommand(), c.downCommand(), c.statusCommand(), c.logsCommand(), c.doctorCommand(), c.migrateCommand(), c.nodesCommand(), c.serverCommand(), c.backupCommand(), c.restoreCommand())
+	c.add(root, groupServer, c.upCommand(), c.downCommand(), c.statusCommand(), c.logsCommand(), c.doctorCommand(), c.migrateCommand(), c.nodesCommand(), c.serverCommand(), c.backupCommand(), c.restoreCommand(), c.licenseCommand())
 	c.add(root, groupResources, c.applyCommand(), c.validateCommand(), c.getCommand(), c.listCommand(), c.describeCommand(), c.deleteCommand(), c.modelsCommand(), c.searchCommand())
 	c.add(root, groupWork, c.runCommand(), c.sendCommand(), c.chatCommand(), c.attachCommand(), c.recoverCommand(), c.cancelCommand(), c.eventsCommand(), c.testCommand(), c.sessionsCommand(), c.executionsCommand(),
 		c.downloadCommand(), c.usageCommand(), c.budgetCommand(), c.goalCommand())

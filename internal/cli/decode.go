@@ -13,6 +13,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	agentv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/agent/v1"
+	licensev1 "github.com/cadre-dev/cadre/gen/go/cadre/billing/license/v1"
+	planv1 "github.com/cadre-dev/cadre/gen/go/cadre/billing/plan/v1"
+	subscriptionv1 "github.com/cadre-dev/cadre/gen/go/cadre/billing/subscription/v1"
+	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/near"
 	"github.com/cadre-dev/cadre/internal/pipeline"
@@ -146,7 +150,7 @@ func (s *source) kindOf(n *yaml.Node) (resource.Kind, *problem) {
 	for _, k := range resource.Kinds() {
 		switch {
 		case resource.Meta(k).GetName() != v.Value:
-		case slices.Contains(names, v.Value):
+		case slices.Contains(names, v.Value), resource.Meta(k).GetCloudOnly(): // what cannot be kept can be judged
 			return k, nil
 		default:
 			return wrong(v, "kind %s cannot be applied: a later release brings it, or nobody declares it. What can be is %s", v.Value, known)
@@ -156,6 +160,14 @@ func (s *source) kindOf(n *yaml.Node) (resource.Kind, *problem) {
 }
 
 func newMessage(k resource.Kind) (proto.Message, error) {
+	switch k { // no service here has these, and files may hold them
+	case resourcev1.ResourceKind_plan:
+		return &planv1.Plan{}, nil
+	case resourcev1.ResourceKind_subscription:
+		return &subscriptionv1.Subscription{}, nil
+	case resourcev1.ResourceKind_license:
+		return &licensev1.License{}, nil
+	}
 	m, ok := methodOf(k, "Get")
 	if !ok {
 		return nil, fmt.Errorf("%s is not built yet", resource.Meta(k).GetName())

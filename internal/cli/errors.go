@@ -25,7 +25,10 @@ func (c *app) complain(err error) {
 	var found problems
 	var wire *connect.Error
 	var f *fault.Fault
+	var other elsewhere
 	switch {
+	case errors.As(err, &other):
+		c.note("error: %s; this is the edition %s", other, orDash(c.Edition))
 	case errors.As(err, &gone):
 		c.note("error: %s", gone)
 	case errors.As(err, &found):

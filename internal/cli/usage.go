@@ -12,7 +12,7 @@ import (
 var planned = []string{
 	"reset", "runner", "machine", "sandbox", "diff", "edit", "tag", "steer", "pause", "resume", "terminate",
 	"approvals", "skill", "workflow", "schedule", "auth", "apikey", "context", "mcp",
-	"units", "license",
+	"units",
 }
 
 func notBuilt(name string) *cobra.Command {

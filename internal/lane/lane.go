@@ -6,7 +6,8 @@
 // refused. Ends are told once and removed without making anybody wait. A lane without a
 // provisioner does nothing at all, and costs no read of the store. Safe for concurrent use.
 //
-// It does not lease: which sandbox a tool of a trusted runner reaches is the lease's business.
+// Leases are the other placement: tools of a trusted runner reach the sandbox, which is
+// started when the first one needs it and kept while somebody uses it.
 package lane
 
 import (
@@ -43,6 +44,7 @@ type Options struct {
 	Settings    Settings
 	Mint        Mint // nil: sandboxes get no token
 	Store       Store
+	Leases      *Leases // nil in placement runner
 	Log         *slog.Logger
 }
 
@@ -68,6 +70,7 @@ func (l *Lane) Close(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
+	l.o.Leases.Close()
 	done := make(chan struct{})
 	go func() { l.ends.Wait(); close(done) }()
 	select {

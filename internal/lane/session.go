@@ -148,7 +148,13 @@ func (l *Lane) SessionDeleted(ctx context.Context, session string) {
 		return
 	}
 	k := sandbox.Key{Scope: sandbox.Session, ID: session}
-	if err := l.deprovision(context.WithoutCancel(ctx), k); err != nil {
+	remove := l.deprovision
+	if l.o.Leases != nil {
+		remove = func(ctx context.Context, k sandbox.Key) error {
+			return l.o.Leases.Stop(ctx, k, Ending{Held: true, Remove: true})
+		}
+	}
+	if err := remove(context.WithoutCancel(ctx), k); err != nil {
 		l.o.Log.ErrorContext(ctx, "sandbox of a deleted session cannot be removed, and may be left over", "session", session, "error", err)
 	}
 }

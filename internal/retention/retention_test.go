@@ -19,6 +19,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/retention"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 	"github.com/cadre-dev/cadre/internal/telemetry"
 )
 
@@ -49,7 +50,7 @@ func rested(t *testing.T, s store.Store, session string, at time.Time, n int) {
 
 func open(t *testing.T) (s store.Store, dir string) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = sqlitetest.Fresh(t)
 	s, err := sqlite.Open(t.Context(), dir)
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })

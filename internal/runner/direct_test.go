@@ -9,6 +9,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 )
 
 func (p *process) wakes() int64 { return p.engine.(*counted).wakes.Load() }
@@ -16,7 +17,7 @@ func (p *process) wakes() int64 { return p.engine.(*counted).wakes.Load() }
 // Turns that a process begins by itself need no engine, and take their turns in order.
 func TestTurnsBeginWithoutTheEngine(t *testing.T) {
 	t.Parallel()
-	p := startWith(t, t.TempDir(), answer, true)
+	p := startWith(t, sqlitetest.Fresh(t), answer, true)
 	defer p.stop()
 	p.declare()
 	var all sync.WaitGroup
@@ -40,7 +41,7 @@ func TestTurnsBeginWithoutTheEngine(t *testing.T) {
 // of the work it comes.
 func TestAWakeDuringTheWorkIsNotLost(t *testing.T) {
 	t.Parallel()
-	p := startWith(t, t.TempDir(), answer, true)
+	p := startWith(t, sqlitetest.Fresh(t), answer, true)
 	defer p.stop()
 	p.declare()
 	session, _ := p.send("")
@@ -60,7 +61,7 @@ func TestAWakeDuringTheWorkIsNotLost(t *testing.T) {
 func TestMoreSessionsThanRoomGoByTheEngine(t *testing.T) {
 	t.Parallel()
 	open := make(chan struct{})
-	p := startWith(t, t.TempDir(), func(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
+	p := startWith(t, sqlitetest.Fresh(t), func(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
 		return func(yield func(model.Part, error) bool) {
 			select {
 			case <-open:
@@ -92,7 +93,7 @@ func TestMoreSessionsThanRoomGoByTheEngine(t *testing.T) {
 // goes on with them.
 func TestAStopGivesTurnsBackThatBeganWithoutTheEngine(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := sqlitetest.Fresh(t)
 	first := startWith(t, dir, hang, true)
 	first.declare()
 	session, execution := first.send("")
@@ -114,7 +115,7 @@ func TestAStopGivesTurnsBackThatBeganWithoutTheEngine(t *testing.T) {
 // A cancel reaches a turn that the process began by itself.
 func TestACancelReachesATurnThatBeganWithoutTheEngine(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := sqlitetest.Fresh(t)
 	first := startWith(t, dir, hang, true)
 	first.declare()
 	session, _ := first.send("")

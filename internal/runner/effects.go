@@ -10,7 +10,10 @@ import (
 	messagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/message/v1"
 	"github.com/cadre-dev/cadre/internal/artifact"
 	"github.com/cadre-dev/cadre/internal/eventlog"
+	"github.com/cadre-dev/cadre/internal/fault"
+	"github.com/cadre-dev/cadre/internal/lane"
 	"github.com/cadre-dev/cadre/internal/model"
+	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/turn"
@@ -44,6 +47,7 @@ type World struct {
 	Record    func(m model.Model, name, path string) model.Model // of what it asks; used when a policy says so
 	Tools     func(name string) (tool.Tool, bool)
 	Open      func(folder string) (workspace.Workspace, error)
+	Sandboxes *lane.Leases                                               // nil when tools work on this machine
 	End       func(ctx context.Context, session, execution string) error // of processes; nil when none are started
 	Artifact  artifact.Store
 	Events    *eventlog.Log
@@ -90,17 +94,29 @@ func (w *World) Fingerprint(ctx context.Context, name string) (string, error) {
 // Tool finds a tool by its name.
 func (w *World) Tool(name string) (tool.Tool, bool) { return w.Tools(name) }
 
-// OpenWorkspace opens a folder of this machine.
-func (w *World) OpenWorkspace(_ context.Context, folder string) (workspace.Workspace, error) {
-	return w.Open(folder)
+// OpenWorkspace opens a folder of this machine, or the one in the session's sandbox.
+func (w *World) OpenWorkspace(ctx context.Context, p turn.Place) (workspace.Workspace, error) {
+	switch {
+	case !p.Sandbox:
+		return w.Open(p.Folder)
+	case w.Sandboxes == nil:
+		return nil, errNoSandboxes
+	}
+	return w.Sandboxes.Open(ctx, lane.Use{Session: p.Session, Execution: p.Execution, Holder: p.Attempt, Prefetch: p.Prefetch, Tell: p.Tell})
 }
+
+// errNoSandboxes: the turn was begun where there were some.
+var errNoSandboxes = fault.New(fault.FailedPrecondition, "SANDBOXES_OFF",
+	"this turn began in a sandbox, and the server has none now: set %s again, or send the message anew", sandbox.EnvProvisioner)
 
 // EndProcesses ends what the execution's tool calls started.
 func (w *World) EndProcesses(ctx context.Context, session, execution string) error {
-	if w.End == nil {
-		return nil
+	if w.End != nil {
+		if err := w.End(ctx, session, execution); err != nil {
+			return err
+		}
 	}
-	return w.End(ctx, session, execution)
+	return w.Sandboxes.End(ctx, session, execution, false)
 }
 
 // Artifacts is the artifact store.

@@ -10,6 +10,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/engine/memory"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 	"github.com/cadre-dev/cadre/internal/telemetry"
 )
 
@@ -37,7 +38,7 @@ func TestATurnGoesOnAfterAFullDisk(t *testing.T) {
 		}
 		return next(ctx)
 	}
-	p := startOn(t, t.TempDir(), answer, true, deaf{memory.New(memory.Options{Log: telemetry.Discard()})}, func(s store.Store) store.Store { return store.Around(s, full) })
+	p := startOn(t, sqlitetest.Fresh(t), answer, true, deaf{memory.New(memory.Options{Log: telemetry.Discard()})}, func(s store.Store) store.Store { return store.Around(s, full) })
 	defer p.stop()
 	p.declare()
 	session, _ := p.send("")

@@ -37,6 +37,7 @@ type Runner struct {
 	node    string
 	opt     turn.Options
 	beat    time.Duration
+	boxed   bool
 	log     *slog.Logger
 
 	mu   sync.Mutex
@@ -61,6 +62,7 @@ type Options struct {
 	Node      string // identifies this server, where several share the store
 	Turn      turn.Options
 	Heartbeat time.Duration // default 5 s
+	Sandboxes bool          // tools work in sandboxes, and never on this machine
 	Log       *slog.Logger
 }
 
@@ -77,7 +79,7 @@ func New(o Options) *Runner {
 		o.Heartbeat = 5 * time.Second
 	}
 	return &Runner{
-		store: o.Store, effects: o.Effects, boot: o.BootEpoch, node: o.Node, opt: o.Turn, beat: o.Heartbeat, log: o.Log,
+		store: o.Store, effects: o.Effects, boot: o.BootEpoch, node: o.Node, opt: o.Turn, beat: o.Heartbeat, boxed: o.Sandboxes, log: o.Log,
 		live: map[string]*attempt{}, excused: map[string]int32{},
 	}
 }
@@ -187,14 +189,17 @@ func (r *Runner) policy(ctx context.Context, a engine.Attempt) (p *ledgerv1.Exec
 		}
 		return nil, nil, err
 	}
+	p.Tools, p.Limits = agent.GetSpec().GetTools(), agent.GetSpec().GetLimits()
+	refusal = r.placed(p)
 	p.AgentVersion = agent.GetMetadata().GetVersion().GetNumber()
 	p.Instructions = turn.Instructions(agent.GetSpec().GetInstructions(), p.Workspace)
-	p.Tools, p.Limits = agent.GetSpec().GetTools(), agent.GetSpec().GetLimits()
 	p.Member = x.GetMetadata().GetAudit().GetCreated().GetBy()
 	if err := r.goal(ctx, a.Session, p); err != nil {
 		return nil, nil, err
 	}
-	p.ModelFingerprint, refusal = r.effects.Fingerprint(ctx, p.Model)
+	if p.ModelFingerprint, err = r.effects.Fingerprint(ctx, p.Model); err != nil && refusal == nil {
+		refusal = err
+	}
 	p.DefinitionHash = turn.DefinitionHash(p)
 	return p, refusal, nil
 }

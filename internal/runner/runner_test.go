@@ -29,6 +29,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/runner"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 	"github.com/cadre-dev/cadre/internal/tool"
 )
 
@@ -197,7 +198,7 @@ func hang(ctx context.Context, _ model.Request) iter.Seq2[model.Part, error] {
 
 func TestManySessionsTakeTheirTurnsInOrder(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), answer)
+	p := start(t, sqlitetest.Fresh(t), answer)
 	defer p.stop()
 	p.declare()
 	var all sync.WaitGroup
@@ -215,7 +216,7 @@ func TestManySessionsTakeTheirTurnsInOrder(t *testing.T) {
 
 func TestAnInputWhoseNudgeWasLostIsFoundByTheDispatcher(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), answer)
+	p := start(t, sqlitetest.Fresh(t), answer)
 	defer p.stop()
 	p.declare()
 	session, _ := p.send("") // nobody wakes the engine
@@ -224,7 +225,7 @@ func TestAnInputWhoseNudgeWasLostIsFoundByTheDispatcher(t *testing.T) {
 
 func TestCancelReachesARunningTurnAtOnce(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), hang)
+	p := start(t, sqlitetest.Fresh(t), hang)
 	defer p.stop()
 	p.declare()
 	session, execution := p.send("")
@@ -247,7 +248,7 @@ func TestCancelReachesARunningTurnAtOnce(t *testing.T) {
 
 func TestACancelledTurnWithoutAnOwnerIsSettled(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := sqlitetest.Fresh(t)
 	first := start(t, dir, hang)
 	first.declare()
 	session, _ := first.send("")
@@ -271,7 +272,7 @@ func TestACancelledTurnWithoutAnOwnerIsSettled(t *testing.T) {
 
 func TestAStoppedServersTurnsGoOnAtTheNextStart(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := sqlitetest.Fresh(t)
 	first := start(t, dir, hang)
 	first.declare()
 	var sessions []string
@@ -294,7 +295,7 @@ func TestAStoppedServersTurnsGoOnAtTheNextStart(t *testing.T) {
 
 func TestATurnWhoseAgentIsGoneFailsAndSaysSo(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), answer)
+	p := start(t, sqlitetest.Fresh(t), answer)
 	defer p.stop()
 	session, _ := p.send("")
 	p.control.Wake(session, 1)
@@ -306,7 +307,7 @@ func TestATurnWhoseAgentIsGoneFailsAndSaysSo(t *testing.T) {
 func TestAPanickingModelDoesNotTakeTheServerWithIt(t *testing.T) {
 	t.Parallel()
 	var calls sync.Map
-	p := start(t, t.TempDir(), func(ctx context.Context, r model.Request) iter.Seq2[model.Part, error] {
+	p := start(t, sqlitetest.Fresh(t), func(ctx context.Context, r model.Request) iter.Seq2[model.Part, error] {
 		if _, again := calls.LoadOrStore("first", true); !again {
 			panic("a faulty provider")
 		}
@@ -323,7 +324,7 @@ func TestAPanickingModelDoesNotTakeTheServerWithIt(t *testing.T) {
 
 func TestATurnThatAlwaysPanicsFailsInTheEnd(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), func(context.Context, model.Request) iter.Seq2[model.Part, error] { panic("a faulty provider") })
+	p := start(t, sqlitetest.Fresh(t), func(context.Context, model.Request) iter.Seq2[model.Part, error] { panic("a faulty provider") })
 	defer p.stop()
 	p.declare()
 	session, _ := p.send("")

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -12,9 +13,13 @@ import (
 	"github.com/cadre-dev/cadre/internal/pipeline"
 )
 
+// OpenSource is the edition of a server that is composed of nothing more.
+const OpenSource = "open_source"
+
 // Facts are what GetServerInfo tells, besides the health of the moment.
 type Facts struct {
 	Version   string
+	Edition   string // "" is OpenSource
 	BootID    string
 	StartedAt time.Time
 	Kinds     []string
@@ -33,7 +38,7 @@ func InfoVerb(f Facts, health Health) pipeline.Verb {
 		Output: func() proto.Message { return &serverv1.ServerInfo{} },
 		Steps: []pipeline.Step{{Name: "describe", Do: func(ctx context.Context, r *pipeline.Request) error {
 			info := &serverv1.ServerInfo{
-				Version: f.Version, Edition: "open_source", BootId: f.BootID, StartedAt: timestamppb.New(f.StartedAt), Health: "ok",
+				Version: f.Version, Edition: cmp.Or(f.Edition, OpenSource), BootId: f.BootID, StartedAt: timestamppb.New(f.StartedAt), Health: "ok",
 				Kinds: f.Kinds, ModelProviders: f.Providers, Tools: f.Tools, Store: f.Store, Engine: f.Engine,
 			}
 			if reasons := health(ctx); len(reasons) > 0 {

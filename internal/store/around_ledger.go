@@ -44,6 +44,10 @@ func (a *around) StartTools(ctx context.Context, f Fence, starts []ToolStart) er
 	return a.do(ctx, Call{"start_tools", writing}, func(ctx context.Context) error { return a.Store.StartTools(ctx, f, starts) })
 }
 
+func (a *around) UnstartTools(ctx context.Context, f Fence, calls []string) error {
+	return a.do(ctx, Call{"unstart_tools", writing}, func(ctx context.Context) error { return a.Store.UnstartTools(ctx, f, calls) })
+}
+
 func (a *around) FinishTools(ctx context.Context, f Fence, results []ToolFinish) error {
 	return a.do(ctx, Call{"finish_tools", writing}, func(ctx context.Context) error { return a.Store.FinishTools(ctx, f, results) })
 }

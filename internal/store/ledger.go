@@ -47,6 +47,9 @@ type Ledger interface {
 	Respond(ctx context.Context, f Fence, r Response) error
 	// StartTools registers that calls are about to take effect.
 	StartTools(ctx context.Context, f Fence, starts []ToolStart) error
+	// UnstartTools takes back that calls are about to take effect: it is proven that
+	// nothing of them began.
+	UnstartTools(ctx context.Context, f Fence, calls []string) error
 	// FinishTools records outcomes and the items that the model will read.
 	FinishTools(ctx context.Context, f Fence, results []ToolFinish) error
 	// AddItem appends an item that Cadre itself adds to the history. handOff notes that

@@ -29,6 +29,7 @@ type Store interface {
 	Signals
 	Grants
 	Leases
+	Sandboxes
 	Budgets
 	Goals
 	// Capabilities says what this store can do beyond the contract.

@@ -30,6 +30,7 @@ type Spec struct {
 	Description string          // for the model
 	Schema      json.RawMessage // JSON Schema of the arguments, an object without additional properties
 	Class       Class
+	NoFiles     bool // it never looks at Env.Workspace, which may be nil then
 }
 
 // Call is one wish of the model.

@@ -24,6 +24,7 @@ func (t *turn) ask(ctx context.Context) (step, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.prefetch(ctx)
 	answer, err := t.stream(ctx, number)
 	if over(err); err != nil {
 		return t.overflowed(ctx, t.unanswered(ctx, number, err))

@@ -28,6 +28,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/resource"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/tool/edit"
 	"github.com/cadre-dev/cadre/internal/tool/read"
@@ -52,6 +53,8 @@ type world struct {
 	blind      bool  // the model takes no images
 	window     int64 // of the model, in tokens; 0 is unknown
 	open       func(folder string) (workspace.Workspace, error)
+	place      func(ctx context.Context, p turn.Place) (workspace.Workspace, error) // instead of open
+	sandbox    bool                                                                 // the policy has the folder in the session's sandbox
 	end        func(ctx context.Context, session, execution string) error
 	opt        turn.Options
 	definition string       // fingerprint of what is behind the model's name
@@ -69,7 +72,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), t.TempDir())
+	s, err := sqlite.Open(t.Context(), sqlitetest.Fresh(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,8 +235,11 @@ func (w *world) Tool(name string) (tool.Tool, bool) {
 	t, ok := w.tools[name]
 	return t, ok
 }
-func (w *world) OpenWorkspace(_ context.Context, f string) (workspace.Workspace, error) {
-	return w.open(f)
+func (w *world) OpenWorkspace(ctx context.Context, p turn.Place) (workspace.Workspace, error) {
+	if w.place != nil {
+		return w.place(ctx, p)
+	}
+	return w.open(p.Folder)
 }
 func (w *world) EndProcesses(ctx context.Context, session, execution string) error {
 	if w.end == nil {

@@ -54,7 +54,7 @@ var goalSchema = json.RawMessage(`{"type":"object","properties":{"evidence":{"ty
 // Spec describes the tool.
 func (goalTool) Spec() tool.Spec {
 	return tool.Spec{
-		Name: goalComplete, Class: tool.Idempotent, Schema: goalSchema,
+		Name: goalComplete, Class: tool.Idempotent, Schema: goalSchema, NoFiles: true,
 		Description: "Say that the goal of this session is met, and what shows it. Call it once, when nothing is left to do. It sends nobody a message.",
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/tool"
+	"github.com/cadre-dev/cadre/internal/workspace"
 )
 
 // call is one tool call on its way to a result.
@@ -106,6 +107,9 @@ func (t *turn) runBatch(ctx context.Context, batch []*call) (unknown bool, err e
 	}
 	outcomes, err := t.runAll(ctx, works)
 	if err != nil {
+		if terr := t.takeBack(ctx, batch, err); terr != nil {
+			return false, terr
+		}
 		return false, t.recordInterrupted(ctx, batch, outcomes, err)
 	}
 	return t.record(ctx, batch, outcomes)
@@ -217,14 +221,14 @@ func (t *turn) noSuchTool(name string) string {
 }
 
 func (t *turn) env(ctx context.Context, c *call) (tool.Env, error) {
-	if t.folder == nil && t.claim.Policy.GetWorkspace() != "" {
-		w, err := t.fx.OpenWorkspace(ctx, t.claim.Policy.GetWorkspace())
-		if err != nil {
+	var folder workspace.Workspace
+	if c.tool == nil || !c.tool.Spec().NoFiles {
+		var err error
+		if folder, err = t.openPlace(ctx); err != nil {
 			return tool.Env{}, err
 		}
-		t.folder = w
 	}
-	return tool.Env{Session: t.claim.Session, Execution: t.claim.Execution, Workspace: t.folder, Progress: func(text string) {
+	return tool.Env{Session: t.claim.Session, Execution: t.claim.Execution, Workspace: folder, Progress: func(text string) {
 		// Progress is a courtesy to people who watch: losing it loses nothing.
 		_ = t.fx.Ledger().Append(ctx, t.claim.Fence, []*eventv1.Event{t.event(&eventv1.AgentToolProgress{CallId: c.id(), Text: text})})
 	}}, nil

@@ -37,6 +37,7 @@ type Ledger interface {
 	Dispatch(ctx context.Context, f store.Fence, d store.Dispatch) error
 	Respond(ctx context.Context, f store.Fence, r store.Response) error
 	StartTools(ctx context.Context, f store.Fence, starts []store.ToolStart) error
+	UnstartTools(ctx context.Context, f store.Fence, calls []string) error
 	FinishTools(ctx context.Context, f store.Fence, results []store.ToolFinish) error
 	AddItem(ctx context.Context, f store.Fence, item *messagev1.Item, handOff bool) error
 	Compact(ctx context.Context, f store.Fence, c store.Compaction) error
@@ -66,8 +67,9 @@ type Effects interface {
 	Fingerprint(ctx context.Context, name string) (string, error)
 	// Tool finds a tool by its name.
 	Tool(name string) (tool.Tool, bool)
-	// OpenWorkspace opens the folder that the policy names.
-	OpenWorkspace(ctx context.Context, folder string) (workspace.Workspace, error)
+	// OpenWorkspace opens the folder that the policy names. A sandbox may have to be started
+	// for it; what passes by itself is a workspace.StartUnavailable then.
+	OpenWorkspace(ctx context.Context, p Place) (workspace.Workspace, error)
 	// EndProcesses ends what the execution's tool calls started and returns when it
 	// is proven gone. An error names what is alive when ctx ends.
 	EndProcesses(ctx context.Context, session, execution string) error
@@ -130,6 +132,8 @@ type turn struct {
 	tools   map[string]tool.Tool
 	specs   []model.ToolSpec
 	folder  workspace.Workspace // opened by the first tool that needs it
+	early   *prefetched         // that was opened beside a model request; nil when none was
+	fetched bool                // a prefetch was begun in this attempt
 	history []*messagev1.Item
 	shown   shown // of the history, as the model sees it
 	pending []store.PendingTool
@@ -170,11 +174,7 @@ func (t *turn) close(ctx context.Context) {
 	if err := t.gate.Close(); err != nil {
 		t.fx.Log().DebugContext(ctx, "model stream closed with an unsettled response", "error", err)
 	}
-	if t.folder != nil {
-		if err := t.folder.Close(); err != nil {
-			t.fx.Log().WarnContext(ctx, "workspace did not close", "error", err)
-		}
-	}
+	t.closePlace(ctx)
 }
 
 // decide looks at the history and says what comes next. It is a pure function
@@ -228,6 +228,7 @@ func isOurs(err error) bool {
 }
 
 func (t *turn) release(ctx context.Context, reason string) error {
+	t.leavePlace()
 	err := t.fx.Ledger().Release(ctx, t.claim.Fence, reason, t.fx.Now())
 	if errors.Is(err, store.ErrFenced) {
 		return nil
@@ -236,6 +237,7 @@ func (t *turn) release(ctx context.Context, reason string) error {
 }
 
 func (t *turn) settle(ctx context.Context, s store.Settlement) error {
+	t.leavePlace()
 	s.Now = t.fx.Now()
 	err := t.fx.Ledger().Settle(ctx, t.claim.Fence, s)
 	t.ended = err == nil

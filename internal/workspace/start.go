@@ -37,3 +37,26 @@ func (e *RouteUnknown) Error() string {
 
 // Unwrap gives the cause.
 func (e *RouteUnknown) Unwrap() error { return e.Err }
+
+// RootChanged: what was opened as one folder is another one now, so that paths which were
+// told before may mean other files.
+type RootChanged struct{ Was, Is string }
+
+// Error names both.
+func (e *RootChanged) Error() string {
+	return fmt.Sprintf("the workspace was the folder %s and is %s now", e.Was, e.Is)
+}
+
+// NotVisible: a file that was written is not what is found there. Its fields are all that
+// is known, and nothing else of the other side.
+type NotVisible struct {
+	Reason  string // absent or different
+	Path    string // relative to Workdir
+	Workdir string
+	Exit    int // of the look: 0 when it found something, 1 when nothing
+}
+
+// Error tells them.
+func (e *NotVisible) Error() string {
+	return fmt.Sprintf("a file that was written is %s: %s in %s (exit code %d)", e.Reason, e.Path, e.Workdir, e.Exit)
+}

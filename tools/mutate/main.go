@@ -2,7 +2,7 @@
 // tells which changes no test notices. It is how the tests of classification, admission,
 // settlement and hand-off are tested.
 //
-//	go -C tools run ./mutate -root .. [-j 2] [-target NAME] [-o FILE]
+//	go -C tools run ./mutate -root .. [-j 2] [-target NAME] [-part K/N] [-o FILE]
 //
 // Each change is compiled through an overlay, so that the tree stays as it is. A change
 // that does not compile proves nothing and is left out. A survivor that accepted.txt
@@ -23,11 +23,17 @@ func main() {
 	root := flag.String("root", "..", "the checkout")
 	jobs := flag.Int("j", 2, "changes that are tried at once")
 	only := flag.String("target", "", "the target to try; all without")
+	part := flag.String("part", "1/1", "try every Nth change only, beginning with the Kth: K/N")
 	out := flag.String("o", "", "a file for the report, besides the output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	survivors, err := mutate(ctx, *root, *only, *out, *jobs)
+	var k, n int
+	if _, err := fmt.Sscanf(*part, "%d/%d", &k, &n); err != nil || k < 1 || n < k {
+		fmt.Fprintf(os.Stderr, "mutate: -part %s is not of the form K/N, such as 1/4\n", *part)
+		os.Exit(2)
+	}
+	survivors, err := mutate(ctx, *root, *only, *out, share{k, n, *jobs})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(2)
@@ -38,7 +44,7 @@ func main() {
 }
 
 // mutate tries the targets and counts the survivors that nothing explains.
-func mutate(ctx context.Context, root, only, out string, jobs int) (int, error) {
+func mutate(ctx context.Context, root, only, out string, s share) (int, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return 0, err
@@ -54,7 +60,7 @@ func mutate(ctx context.Context, root, only, out string, jobs int) (int, error) 
 			continue
 		}
 		found = true
-		sum, err := t.try(ctx, root, jobs, accepted)
+		sum, err := t.try(ctx, root, s, accepted)
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", t.name, err)
 		}

@@ -73,7 +73,7 @@ func TestASurvivorIsTold(t *testing.T) {
 		}
 	}
 	m := target{name: "m", files: []string{"m.go"}, tests: []string{"."}}
-	sum, err := m.try(t.Context(), root, 1, map[string]bool{"m.go\tOld\t61 for 60 in `return age > 60`": true})
+	sum, err := m.try(t.Context(), root, share{1, 1, 1}, map[string]bool{"m.go\tOld\t61 for 60 in `return age > 60`": true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,11 @@ const (
 	invalid
 )
 
-// try breaks a target in every way that is known, jobs at a time.
-func (t target) try(ctx context.Context, root string, jobs int, accepted map[string]bool) (summary, error) {
+// share says which changes are tried, the kth of every n, and how many at once.
+type share struct{ k, n, jobs int }
+
+// try breaks a target in the ways of a share.
+func (t target) try(ctx context.Context, root string, s share, accepted map[string]bool) (summary, error) {
 	sum := summary{name: t.name}
 	all, err := t.changes(root)
 	if err != nil {
@@ -31,7 +34,7 @@ func (t target) try(ctx context.Context, root string, jobs int, accepted map[str
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	queue := make(chan change)
-	for range jobs {
+	for range s.jobs {
 		group.Go(func() {
 			for c := range queue {
 				v, verr := t.verdict(ctx, root, c)
@@ -44,8 +47,8 @@ func (t target) try(ctx context.Context, root string, jobs int, accepted map[str
 			}
 		})
 	}
-	for _, c := range all {
-		queue <- c
+	for i := s.k - 1; i < len(all); i += s.n {
+		queue <- all[i]
 	}
 	close(queue)
 	group.Wait()
@@ -97,12 +100,9 @@ func (t target) verdict(ctx context.Context, root string, c change) (verdict, er
 	if err != nil {
 		return invalid, err
 	}
-	for _, pkg := range t.tests {
-		args := []string{"test", "-overlay", overlay, "-vet=off", "-ldflags=-s -w", "-failfast", "-timeout", "120s"}
-		if t.run != "" {
-			args = append(args, "-run", t.run)
-		}
-		cmd := exec.CommandContext(ctx, "go", append(args, pkg)...) //nolint:gosec // the go command on packages of targets
+	for _, args := range t.runs() {
+		args = append([]string{"test", "-overlay", overlay, "-vet=off", "-ldflags=-s -w", "-failfast", "-timeout", "120s"}, args...)
+		cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the go command on packages of targets
 		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 		out, err := cmd.CombinedOutput()
 		switch {
@@ -115,6 +115,23 @@ func (t target) verdict(ctx context.Context, root string, c change) (verdict, er
 		}
 	}
 	return survived, nil
+}
+
+// runs are the arguments of the test runs, those first that are quick to notice.
+func (t target) runs() [][]string {
+	var quick, late [][]string
+	for _, pkg := range t.tests {
+		var args []string
+		if t.run != "" {
+			args = []string{"-run", t.run}
+		}
+		if t.slow != "" {
+			late = append(late, []string{"-run", t.slow, pkg})
+			args = append(args, "-skip", t.slow)
+		}
+		quick = append(quick, append(args, pkg))
+	}
+	return append(quick, late...)
 }
 
 // write makes the changed file and the overlay that puts it in place.

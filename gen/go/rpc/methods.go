@@ -13,6 +13,8 @@ import (
 	budgetv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/budget/v1/budgetv1connect"
 	modelv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/model/v1"
 	modelv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/model/v1/modelv1connect"
+	sandboxv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/sandbox/v1"
+	sandboxv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/sandbox/v1/sandboxv1connect"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	sessionv1connect "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1/sessionv1connect"
 	usagev1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/usage/v1"
@@ -46,6 +48,11 @@ var Methods = []Method{
 	unary[budgetv1.ListBudgetsRequest, budgetv1.ListBudgetsResponse](budgetv1connect.BudgetServiceListProcedure, budgetv1.File_cadre_agentic_budget_v1_budget_proto.Services().ByName("BudgetService").Methods().ByName("List"), false),
 	unary[budgetv1.DeleteBudgetRequest, budgetv1.Budget](budgetv1connect.BudgetServiceDeleteProcedure, budgetv1.File_cadre_agentic_budget_v1_budget_proto.Services().ByName("BudgetService").Methods().ByName("Delete"), false),
 	unary[modelv1.ListModelsRequest, modelv1.ListModelsResponse](modelv1connect.ModelServiceListProcedure, modelv1.File_cadre_agentic_model_v1_model_proto.Services().ByName("ModelService").Methods().ByName("List"), false),
+	unary[sandboxv1.ListSandboxesRequest, sandboxv1.ListSandboxesResponse](sandboxv1connect.SandboxServiceListProcedure, sandboxv1.File_cadre_agentic_sandbox_v1_sandbox_proto.Services().ByName("SandboxService").Methods().ByName("List"), false),
+	unary[sandboxv1.GetSandboxRequest, sandboxv1.Sandbox](sandboxv1connect.SandboxServiceGetProcedure, sandboxv1.File_cadre_agentic_sandbox_v1_sandbox_proto.Services().ByName("SandboxService").Methods().ByName("Get"), false),
+	serverStream[sandboxv1.ExecSandboxRequest, sandboxv1.ExecSandboxOutput](sandboxv1connect.SandboxServiceExecProcedure, sandboxv1.File_cadre_agentic_sandbox_v1_sandbox_proto.Services().ByName("SandboxService").Methods().ByName("Exec"), false),
+	unary[sandboxv1.StopSandboxRequest, sandboxv1.Sandbox](sandboxv1connect.SandboxServiceStopProcedure, sandboxv1.File_cadre_agentic_sandbox_v1_sandbox_proto.Services().ByName("SandboxService").Methods().ByName("Stop"), false),
+	unary[sandboxv1.CollectSandboxesRequest, sandboxv1.CollectSandboxesResponse](sandboxv1connect.SandboxServiceCollectProcedure, sandboxv1.File_cadre_agentic_sandbox_v1_sandbox_proto.Services().ByName("SandboxService").Methods().ByName("Collect"), false),
 	unary[sessionv1.CreateSessionRequest, sessionv1.Session](sessionv1connect.SessionServiceCreateProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("Create"), false),
 	unary[resourcev1.DeleteRequest, sessionv1.Session](sessionv1connect.SessionServiceDeleteProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("Delete"), false),
 	unary[resourcev1.GetRequest, sessionv1.Session](sessionv1connect.SessionServiceGetProcedure, sessionv1.File_cadre_agentic_session_v1_session_proto.Services().ByName("SessionService").Methods().ByName("Get"), false),
@@ -62,6 +69,7 @@ var Methods = []Method{
 	unary[usagev1.SummarizeUsageRequest, usagev1.SummarizeUsageResponse](usagev1connect.UsageServiceSummarizeProcedure, usagev1.File_cadre_agentic_usage_v1_usage_proto.Services().ByName("UsageService").Methods().ByName("Summarize"), false),
 	unary[searchv1.SearchRequest, searchv1.SearchResponse](searchv1connect.SearchServiceSearchProcedure, searchv1.File_cadre_platform_search_v1_search_proto.Services().ByName("SearchService").Methods().ByName("Search"), false),
 	unary[serverv1.GetServerInfoRequest, serverv1.ServerInfo](serverv1connect.ServerServiceGetServerInfoProcedure, serverv1.File_cadre_platform_server_v1_server_proto.Services().ByName("ServerService").Methods().ByName("GetServerInfo"), true),
+	unary[serverv1.GetLicenseStatusRequest, serverv1.LicenseStatus](serverv1connect.ServerServiceGetLicenseStatusProcedure, serverv1.File_cadre_platform_server_v1_server_proto.Services().ByName("ServerService").Methods().ByName("GetLicenseStatus"), false),
 	unary[organizationv1.CreateOrganizationRequest, organizationv1.Organization](organizationv1connect.OrganizationServiceCreateProcedure, organizationv1.File_cadre_tenancy_organization_v1_organization_proto.Services().ByName("OrganizationService").Methods().ByName("Create"), false),
 	unary[organizationv1.UpdateOrganizationRequest, organizationv1.Organization](organizationv1connect.OrganizationServiceUpdateProcedure, organizationv1.File_cadre_tenancy_organization_v1_organization_proto.Services().ByName("OrganizationService").Methods().ByName("Update"), false),
 	unary[organizationv1.ApplyOrganizationRequest, organizationv1.ApplyOrganizationResponse](organizationv1connect.OrganizationServiceApplyProcedure, organizationv1.File_cadre_tenancy_organization_v1_organization_proto.Services().ByName("OrganizationService").Methods().ByName("Apply"), false),

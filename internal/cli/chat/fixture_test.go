@@ -101,6 +101,8 @@ func event(seq int64, execution string, payload any) *eventv1.Event {
 		e.Payload = &eventv1.Event_AgentToolOutcomeUnknown{AgentToolOutcomeUnknown: p}
 	case *eventv1.AgentModelUsage:
 		e.Payload = &eventv1.Event_AgentModelUsage{AgentModelUsage: p}
+	case *eventv1.ContextCompacted:
+		e.Payload = &eventv1.Event_ContextCompacted{ContextCompacted: p}
 	default:
 		panic(fmt.Sprintf("no event has a %T", payload))
 	}

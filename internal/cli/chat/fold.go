@@ -152,6 +152,9 @@ func (x *turn) move(e *eventv1.Event) {
 		x.note(noteEntry, "… the turn goes on")
 	case *eventv1.Event_TurnWaiting:
 		x.wait(v.TurnWaiting)
+	case *eventv1.Event_ContextCompacted:
+		c := v.ContextCompacted
+		x.note(noteEntry, "… the conversation was shortened for the model, from about %d to %d tokens (%s)", c.GetBeforeTokens(), c.GetAfterTokens(), c.GetReason())
 	case *eventv1.Event_TurnCancelRequested:
 		if x.active() {
 			x.phase = cancelling

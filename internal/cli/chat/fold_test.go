@@ -139,6 +139,7 @@ func TestHowTurnsEnd(t *testing.T) {
 		{"cancel asked", &eventv1.TurnCancelRequested{}, cancelling, ""},
 		{"cancelling", &eventv1.TurnCancelling{Unconfirmed: []string{"42 sleep"}}, cancelling, "42 sleep"},
 		{"waiting", &eventv1.TurnWaiting{WaitingFor: "outcome_unknown"}, waiting, "/recover"},
+		{"shortened", &eventv1.ContextCompacted{BeforeTokens: 900, AfterTokens: 90, Reason: "window"}, running, "shortened for the model, from about 900 to 90 tokens (window)"},
 		{"waiting to be tried again", &eventv1.TurnWaiting{WaitingFor: "provider", Error: execError("overload", "busy", true), Recovery: 2, Recoveries: 15}, waiting, "waiting for the provider: busy (overload); try 2 of 15 comes then"},
 	}
 	for _, c := range cases {

@@ -17,6 +17,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/event"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/id"
+	"github.com/cadre-dev/cadre/internal/lane"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/resource"
 	"github.com/cadre-dev/cadre/internal/search"
@@ -164,11 +165,14 @@ func resolveAgent(d pipeline.Deps) pipeline.Step {
 
 // resolveWorkspace checks the folder and brings it into its real form, so that
 // two ways to one folder are the same folder.
-func resolveWorkspace(pipeline.Deps) pipeline.Step {
+func resolveWorkspace(d pipeline.Deps) pipeline.Step {
 	return pipeline.Step{Name: "resolve workspace", Do: func(_ context.Context, r *pipeline.Request) error {
 		local := stateOf(r).session.GetSpec().GetWorkspace().GetLocal()
 		if local == nil {
 			return nil
+		}
+		if d.Lane.Hands() {
+			return lane.HostFolder(local.GetPath())
 		}
 		if !filepath.IsAbs(local.GetPath()) {
 			return badWorkspace(local.GetPath(), "give an absolute path")

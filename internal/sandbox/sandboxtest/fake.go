@@ -26,6 +26,8 @@ type Box struct {
 	Starts int
 	Env    sandbox.Env
 	Files  map[string]string
+	Image  string // that it was started from; a running one keeps it
+	stop   func() // ends what is inside
 }
 
 // Call is one that a Fake got.
@@ -40,6 +42,12 @@ type Fake struct {
 	World *World
 	// Fail is asked before each call and may refuse it; nil refuses none.
 	Fail func(Call) error
+	// Image is what sandboxes are made from; one that runs keeps its own.
+	Image string
+	// Lines and Inside make sandboxes reachable: Inside runs the program of one that starts
+	// on the socket in a line's folder, until stop is called. Nil: nothing is inside.
+	Lines  sandbox.Lines
+	Inside func(k sandbox.Key, line string) (stop func())
 
 	mu    sync.Mutex
 	calls []Call
@@ -92,6 +100,13 @@ func (f *Fake) ensure(ctx context.Context, method string, k sandbox.Key, env san
 	if err := f.enter(ctx, Call{method, k, env}); err != nil {
 		return err
 	}
+	line := ""
+	if f.Lines != nil {
+		var err error
+		if line, err = f.Lines.Open(k); err != nil {
+			return err
+		}
+	}
 	return f.World.change(func(boxes map[sandbox.Key]*Box) {
 		b := boxes[k]
 		if b == nil {
@@ -99,9 +114,12 @@ func (f *Fake) ensure(ctx context.Context, method string, k sandbox.Key, env san
 			boxes[k] = b
 		}
 		if b.State != sandbox.Running {
-			b.State, b.Env = sandbox.Running, env
+			b.State, b.Env, b.Image = sandbox.Running, env, f.Image
 			b.Epoch++
 			b.Starts++
+			if f.Inside != nil {
+				b.stop = f.Inside(k, line)
+			}
 		}
 	})
 }
@@ -112,7 +130,9 @@ func (f *Fake) Stop(ctx context.Context, k sandbox.Key) error {
 		return err
 	}
 	return f.World.change(func(boxes map[sandbox.Key]*Box) {
-		if b := boxes[k]; b != nil && k.Scope.Keeps() {
+		b := boxes[k]
+		b.end()
+		if b != nil && k.Scope.Keeps() {
 			b.State = sandbox.Stopped
 			return
 		}
@@ -125,7 +145,23 @@ func (f *Fake) Deprovision(ctx context.Context, k sandbox.Key) error {
 	if err := f.enter(ctx, Call{Method: "Deprovision", Key: k}); err != nil {
 		return err
 	}
-	return f.World.change(func(boxes map[sandbox.Key]*Box) { delete(boxes, k) })
+	if f.Lines != nil {
+		if err := f.Lines.Drop(k); err != nil {
+			return err
+		}
+	}
+	return f.World.change(func(boxes map[sandbox.Key]*Box) {
+		boxes[k].end()
+		delete(boxes, k)
+	})
+}
+
+// end ends what is inside; nil has nothing.
+func (b *Box) end() {
+	if b != nil && b.stop != nil {
+		b.stop()
+		b.stop = nil
+	}
 }
 
 // Probe answers its state.
@@ -148,7 +184,7 @@ func (f *Fake) List(ctx context.Context) (found []sandbox.Found, err error) {
 	}
 	err = f.World.change(func(boxes map[sandbox.Key]*Box) {
 		for k, b := range boxes {
-			s := sandbox.Found{Key: k, Name: sandbox.Name(k), State: b.State, Epoch: b.Epoch}
+			s := sandbox.Found{Key: k, Name: sandbox.Name(k), State: b.State, Epoch: b.Epoch, Image: b.Image}
 			if b.State == sandbox.Running {
 				s.Started = time.Now()
 			}
@@ -161,6 +197,25 @@ func (f *Fake) List(ctx context.Context) (found []sandbox.Found, err error) {
 
 // Close does nothing: the world goes on.
 func (f *Fake) Close() error { return nil }
+
+// Crash ends a sandbox behind its driver's back; its workspace is kept.
+func (w *World) Crash(k sandbox.Key) {
+	_ = w.change(func(boxes map[sandbox.Key]*Box) {
+		if b := boxes[k]; b != nil {
+			b.end()
+			b.State = sandbox.Stopped
+		}
+	})
+}
+
+// Close ends what is inside all of them.
+func (w *World) Close() {
+	_ = w.change(func(boxes map[sandbox.Key]*Box) {
+		for _, b := range boxes {
+			b.end()
+		}
+	})
+}
 
 // Box is a copy of a sandbox; nil when there is none.
 func (w *World) Box(k sandbox.Key) *Box {

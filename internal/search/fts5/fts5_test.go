@@ -6,10 +6,11 @@ import (
 	"github.com/cadre-dev/cadre/internal/search/fts5"
 	"github.com/cadre-dev/cadre/internal/search/searchtest"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 )
 
 func open(t testing.TB) func() searchtest.Store {
-	dir := t.TempDir()
+	dir := sqlitetest.Fresh(t)
 	return func() searchtest.Store {
 		t.Helper()
 		s, err := sqlite.Open(t.Context(), dir)

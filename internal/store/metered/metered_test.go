@@ -18,6 +18,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/metered"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 	"github.com/cadre-dev/cadre/internal/store/storetest"
 )
 
@@ -90,7 +91,7 @@ func measured(t *testing.T, s store.Store) (store.Store, *told) {
 
 func open(t *testing.T) store.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), t.TempDir())
+	s, err := sqlite.Open(t.Context(), sqlitetest.Fresh(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 var tables = []string{
 	"attempts", "boot_state", "budgets", "commit_slots", "dispatches", "events", "executions", "goals", "history",
 	"idempotency", "leases", "nodes", "oauth_grant", "outbox", "pending_oauth_state", "resource_labels", "resources",
+	"sandbox_holders", "sandboxes",
 	"schedule_runs", "search_counts", "search_dirty", "search_documents_a", "search_documents_b", "search_postings_a",
 	"search_postings_b", "search_state", "search_texts_a", "search_texts_b", "sessions", "signal_dedupe", "timers",
 	"tool_calls", "version_history", "version_tags", "workflow_execution_events",

@@ -160,6 +160,18 @@ func (s *Store) StartTools(ctx context.Context, f store.Fence, starts []store.To
 	})
 }
 
+// UnstartTools takes back that calls are about to take effect.
+func (s *Store) UnstartTools(ctx context.Context, f store.Fence, calls []string) error {
+	return s.fenced(ctx, "unstart_tools", f, nil, func(t *txn, x *execution) error {
+		for _, id := range calls {
+			if err := t.Exec("UPDATE tool_calls SET state = 'requested', class = '', mutation = NULL WHERE execution = ? AND call_id = ? AND state = 'started'", x.id, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // FinishTools records outcomes.
 func (s *Store) FinishTools(ctx context.Context, f store.Fence, results []store.ToolFinish) error {
 	events := make([]*eventv1.Event, len(results))

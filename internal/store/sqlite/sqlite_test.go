@@ -17,7 +17,7 @@ import (
 
 func open(t *testing.T) store.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), t.TempDir())
+	s, err := sqlite.Open(t.Context(), sqlitetest.Fresh(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -225,6 +225,12 @@ func tools(t *testing.T, open Open) {
 	if p := again.Pending[1]; p.Started || p.Mutation != nil {
 		t.Errorf("the call that never started is %+v", p)
 	}
+	s.must(s.UnstartTools(ctx, again.Fence, []string{"c1", "c2"}))
+	again, err = s.Claim(ctx, claimOf(c.Session, c.Execution, again.Attempt))
+	s.must(err)
+	if p := again.Pending[0]; len(again.Pending) != 2 || p.Started || p.Class != "" || p.Mutation != nil {
+		t.Errorf("a call that did not begin is %+v of %d, and one with an outcome has it no more", p, len(again.Pending))
+	}
 	if again.Calls != 1 || again.ToolCalls != 3 || again.Usage.GetInputTokens() != 7 || len(again.History) != 3 {
 		t.Errorf("sums are %d calls, %d tool calls, %v, %d items", again.Calls, again.ToolCalls, again.Usage, len(again.History))
 	}

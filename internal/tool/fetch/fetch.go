@@ -54,7 +54,7 @@ func New(g *netguard.Guard) tool.Tool { return fetcher{guard: g, time: mostTime}
 
 // Spec describes the tool.
 func (fetcher) Spec() tool.Spec {
-	return tool.Spec{Name: "fetch", Description: description, Schema: schema, Class: tool.ReadOnly}
+	return tool.Spec{Name: "fetch", Description: description, Schema: schema, Class: tool.ReadOnly, NoFiles: true}
 }
 
 type arguments struct {

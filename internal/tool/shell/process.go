@@ -12,11 +12,17 @@ import (
 	"github.com/cadre-dev/cadre/internal/workspace"
 )
 
-// notStarted is the result of a command that was not started, which is known.
+// notStarted is the result of a command that was not started, which is known. Where a
+// sandbox leaves that open, or could not be asked, there is none.
 func notStarted(ctx context.Context, err error) (tool.Result, error) {
 	if ctx.Err() != nil {
 		why := reason(context.Cause(ctx))
 		return tool.Result{Text: "[interrupted: the command was not started, because " + why + ". It had no effect.]", IsError: true, Summary: "not started"}, context.Cause(ctx)
+	}
+	var unknown *workspace.StartUnknown
+	var unsent *workspace.StartUnavailable
+	if errors.As(err, &unknown) || errors.As(err, &unsent) {
+		return tool.Result{}, err // the turn says what that means
 	}
 	return tool.Fail("%s.", strings.TrimRight(fault.From(err).Message, ".")), nil
 }

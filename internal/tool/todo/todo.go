@@ -32,7 +32,7 @@ func New() tool.Tool { return list{} }
 
 // Spec describes the tool.
 func (list) Spec() tool.Spec {
-	return tool.Spec{Name: "todo", Description: description, Schema: schema, Class: tool.ReadOnly}
+	return tool.Spec{Name: "todo", Description: description, Schema: schema, Class: tool.ReadOnly, NoFiles: true}
 }
 
 type arguments struct {

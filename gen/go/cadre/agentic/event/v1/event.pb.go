@@ -138,6 +138,9 @@ type Event struct {
 	//	*Event_GoalCompleted
 	//	*Event_GoalPaused
 	//	*Event_ContextCompacted
+	//	*Event_SandboxWarming
+	//	*Event_SandboxReady
+	//	*Event_SandboxFailed
 	Payload       isEvent_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -568,6 +571,33 @@ func (x *Event) GetContextCompacted() *ContextCompacted {
 	return nil
 }
 
+func (x *Event) GetSandboxWarming() *SandboxWarming {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_SandboxWarming); ok {
+			return x.SandboxWarming
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSandboxReady() *SandboxReady {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_SandboxReady); ok {
+			return x.SandboxReady
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSandboxFailed() *SandboxFailed {
+	if x != nil {
+		if x, ok := x.Payload.(*Event_SandboxFailed); ok {
+			return x.SandboxFailed
+		}
+	}
+	return nil
+}
+
 type isEvent_Payload interface {
 	isEvent_Payload()
 }
@@ -704,6 +734,18 @@ type Event_ContextCompacted struct {
 	ContextCompacted *ContextCompacted `protobuf:"bytes,130,opt,name=context_compacted,json=contextCompacted,proto3,oneof"`
 }
 
+type Event_SandboxWarming struct {
+	SandboxWarming *SandboxWarming `protobuf:"bytes,140,opt,name=sandbox_warming,json=sandboxWarming,proto3,oneof"`
+}
+
+type Event_SandboxReady struct {
+	SandboxReady *SandboxReady `protobuf:"bytes,141,opt,name=sandbox_ready,json=sandboxReady,proto3,oneof"`
+}
+
+type Event_SandboxFailed struct {
+	SandboxFailed *SandboxFailed `protobuf:"bytes,142,opt,name=sandbox_failed,json=sandboxFailed,proto3,oneof"`
+}
+
 func (*Event_SessionCreated) isEvent_Payload() {}
 
 func (*Event_SessionStatusChanged) isEvent_Payload() {}
@@ -769,6 +811,12 @@ func (*Event_GoalCompleted) isEvent_Payload() {}
 func (*Event_GoalPaused) isEvent_Payload() {}
 
 func (*Event_ContextCompacted) isEvent_Payload() {}
+
+func (*Event_SandboxWarming) isEvent_Payload() {}
+
+func (*Event_SandboxReady) isEvent_Payload() {}
+
+func (*Event_SandboxFailed) isEvent_Payload() {}
 
 type SessionCreated struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -3078,11 +3126,191 @@ func (x *EphemeralDelta) GetReasoning() bool {
 	return false
 }
 
+// SandboxWarming: the sandbox that the turn's tools work in is made or started.
+type SandboxWarming struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Raised by each start.
+	Epoch int64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// It began beside a model request, and not for a tool that waits for it.
+	Prefetch      bool `protobuf:"varint,2,opt,name=prefetch,proto3" json:"prefetch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SandboxWarming) Reset() {
+	*x = SandboxWarming{}
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SandboxWarming) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SandboxWarming) ProtoMessage() {}
+
+func (x *SandboxWarming) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SandboxWarming.ProtoReflect.Descriptor instead.
+func (*SandboxWarming) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *SandboxWarming) GetEpoch() int64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *SandboxWarming) GetPrefetch() bool {
+	if x != nil {
+		return x.Prefetch
+	}
+	return false
+}
+
+// SandboxReady: tools work in the sandbox from now on.
+type SandboxReady struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Epoch      int64                  `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	DurationMs int64                  `protobuf:"varint,2,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
+	// That it was made from; empty where there are none.
+	Image string `protobuf:"bytes,3,opt,name=image,proto3" json:"image,omitempty"`
+	// The folder inside.
+	Root          string `protobuf:"bytes,4,opt,name=root,proto3" json:"root,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SandboxReady) Reset() {
+	*x = SandboxReady{}
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SandboxReady) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SandboxReady) ProtoMessage() {}
+
+func (x *SandboxReady) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SandboxReady.ProtoReflect.Descriptor instead.
+func (*SandboxReady) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *SandboxReady) GetEpoch() int64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *SandboxReady) GetDurationMs() int64 {
+	if x != nil {
+		return x.DurationMs
+	}
+	return 0
+}
+
+func (x *SandboxReady) GetImage() string {
+	if x != nil {
+		return x.Image
+	}
+	return ""
+}
+
+func (x *SandboxReady) GetRoot() string {
+	if x != nil {
+		return x.Root
+	}
+	return ""
+}
+
+// SandboxFailed: the sandbox was not made or started. The turn goes on until a tool needs it.
+type SandboxFailed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Epoch int64                  `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// A sentence.
+	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SandboxFailed) Reset() {
+	*x = SandboxFailed{}
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SandboxFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SandboxFailed) ProtoMessage() {}
+
+func (x *SandboxFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_agentic_event_v1_event_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SandboxFailed.ProtoReflect.Descriptor instead.
+func (*SandboxFailed) Descriptor() ([]byte, []int) {
+	return file_cadre_agentic_event_v1_event_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *SandboxFailed) GetEpoch() int64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *SandboxFailed) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 var File_cadre_agentic_event_v1_event_proto protoreflect.FileDescriptor
 
 const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\"cadre/agentic/event/v1/event.proto\x12\x16cadre.agentic.event.v1\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\x1a&cadre/agentic/message/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdc\x19\n" +
+	"\"cadre/agentic/event/v1/event.proto\x12\x16cadre.agentic.event.v1\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\x1a&cadre/agentic/message/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcf\x1b\n" +
 	"\x05Event\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x10\n" +
@@ -3139,7 +3367,10 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\x0egoal_completed\x18y \x01(\v2%.cadre.agentic.event.v1.GoalCompletedH\x00R\rgoalCompleted\x12E\n" +
 	"\vgoal_paused\x18z \x01(\v2\".cadre.agentic.event.v1.GoalPausedH\x00R\n" +
 	"goalPaused\x12X\n" +
-	"\x11context_compacted\x18\x82\x01 \x01(\v2(.cadre.agentic.event.v1.ContextCompactedH\x00R\x10contextCompactedB\t\n" +
+	"\x11context_compacted\x18\x82\x01 \x01(\v2(.cadre.agentic.event.v1.ContextCompactedH\x00R\x10contextCompacted\x12R\n" +
+	"\x0fsandbox_warming\x18\x8c\x01 \x01(\v2&.cadre.agentic.event.v1.SandboxWarmingH\x00R\x0esandboxWarming\x12L\n" +
+	"\rsandbox_ready\x18\x8d\x01 \x01(\v2$.cadre.agentic.event.v1.SandboxReadyH\x00R\fsandboxReady\x12O\n" +
+	"\x0esandbox_failed\x18\x8e\x01 \x01(\v2%.cadre.agentic.event.v1.SandboxFailedH\x00R\rsandboxFailedB\t\n" +
 	"\apayload\"_\n" +
 	"\x0eSessionCreated\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12\x14\n" +
@@ -3323,7 +3554,19 @@ const file_cadre_agentic_event_v1_event_proto_rawDesc = "" +
 	"\x04call\x18\x05 \x01(\x05R\x04call\x12\x16\n" +
 	"\x06offset\x18\x06 \x01(\x03R\x06offset\x12\x12\n" +
 	"\x04text\x18\a \x01(\tR\x04text\x12\x1c\n" +
-	"\treasoning\x18\b \x01(\bR\treasoning*Y\n" +
+	"\treasoning\x18\b \x01(\bR\treasoning\"B\n" +
+	"\x0eSandboxWarming\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\x03R\x05epoch\x12\x1a\n" +
+	"\bprefetch\x18\x02 \x01(\bR\bprefetch\"o\n" +
+	"\fSandboxReady\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\x03R\x05epoch\x12\x1f\n" +
+	"\vduration_ms\x18\x02 \x01(\x03R\n" +
+	"durationMs\x12\x14\n" +
+	"\x05image\x18\x03 \x01(\tR\x05image\x12\x12\n" +
+	"\x04root\x18\x04 \x01(\tR\x04root\"?\n" +
+	"\rSandboxFailed\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\x03R\x05epoch\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage*Y\n" +
 	"\vAssociation\x12\x1b\n" +
 	"\x17association_unspecified\x10\x00\x12\v\n" +
 	"\acurrent\x10\x01\x12\x11\n" +
@@ -3343,7 +3586,7 @@ func file_cadre_agentic_event_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_cadre_agentic_event_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cadre_agentic_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_cadre_agentic_event_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_cadre_agentic_event_v1_event_proto_goTypes = []any{
 	(Association)(0),                // 0: cadre.agentic.event.v1.Association
 	(*Event)(nil),                   // 1: cadre.agentic.event.v1.Event
@@ -3382,14 +3625,17 @@ var file_cadre_agentic_event_v1_event_proto_goTypes = []any{
 	(*GoalPaused)(nil),              // 34: cadre.agentic.event.v1.GoalPaused
 	(*ContextCompacted)(nil),        // 35: cadre.agentic.event.v1.ContextCompacted
 	(*EphemeralDelta)(nil),          // 36: cadre.agentic.event.v1.EphemeralDelta
-	(*timestamppb.Timestamp)(nil),   // 37: google.protobuf.Timestamp
-	(*v1.Attachment)(nil),           // 38: cadre.agentic.message.v1.Attachment
-	(*v11.ExecutionError)(nil),      // 39: cadre.agentic.agentexecution.v1.ExecutionError
-	(*v1.Usage)(nil),                // 40: cadre.agentic.message.v1.Usage
+	(*SandboxWarming)(nil),          // 37: cadre.agentic.event.v1.SandboxWarming
+	(*SandboxReady)(nil),            // 38: cadre.agentic.event.v1.SandboxReady
+	(*SandboxFailed)(nil),           // 39: cadre.agentic.event.v1.SandboxFailed
+	(*timestamppb.Timestamp)(nil),   // 40: google.protobuf.Timestamp
+	(*v1.Attachment)(nil),           // 41: cadre.agentic.message.v1.Attachment
+	(*v11.ExecutionError)(nil),      // 42: cadre.agentic.agentexecution.v1.ExecutionError
+	(*v1.Usage)(nil),                // 43: cadre.agentic.message.v1.Usage
 }
 var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	0,  // 0: cadre.agentic.event.v1.Event.association:type_name -> cadre.agentic.event.v1.Association
-	37, // 1: cadre.agentic.event.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
+	40, // 1: cadre.agentic.event.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
 	2,  // 2: cadre.agentic.event.v1.Event.session_created:type_name -> cadre.agentic.event.v1.SessionCreated
 	3,  // 3: cadre.agentic.event.v1.Event.session_status_changed:type_name -> cadre.agentic.event.v1.SessionStatusChanged
 	4,  // 4: cadre.agentic.event.v1.Event.input_queued:type_name -> cadre.agentic.event.v1.InputQueued
@@ -3423,24 +3669,27 @@ var file_cadre_agentic_event_v1_event_proto_depIdxs = []int32{
 	33, // 32: cadre.agentic.event.v1.Event.goal_completed:type_name -> cadre.agentic.event.v1.GoalCompleted
 	34, // 33: cadre.agentic.event.v1.Event.goal_paused:type_name -> cadre.agentic.event.v1.GoalPaused
 	35, // 34: cadre.agentic.event.v1.Event.context_compacted:type_name -> cadre.agentic.event.v1.ContextCompacted
-	38, // 35: cadre.agentic.event.v1.InputQueued.attachments:type_name -> cadre.agentic.message.v1.Attachment
-	37, // 36: cadre.agentic.event.v1.TurnWaiting.until:type_name -> google.protobuf.Timestamp
-	39, // 37: cadre.agentic.event.v1.TurnWaiting.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	40, // 38: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
-	29, // 39: cadre.agentic.event.v1.TurnCompleted.allowance:type_name -> cadre.agentic.event.v1.Allowance
-	39, // 40: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
-	40, // 41: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
-	40, // 42: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
-	38, // 43: cadre.agentic.event.v1.AgentToolCompleted.attachments:type_name -> cadre.agentic.message.v1.Attachment
-	40, // 44: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
-	37, // 45: cadre.agentic.event.v1.Allowance.resets_at:type_name -> google.protobuf.Timestamp
-	37, // 46: cadre.agentic.event.v1.UsageThreshold.resets_at:type_name -> google.protobuf.Timestamp
-	29, // 47: cadre.agentic.event.v1.UsageExhausted.allowance:type_name -> cadre.agentic.event.v1.Allowance
-	48, // [48:48] is the sub-list for method output_type
-	48, // [48:48] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	37, // 35: cadre.agentic.event.v1.Event.sandbox_warming:type_name -> cadre.agentic.event.v1.SandboxWarming
+	38, // 36: cadre.agentic.event.v1.Event.sandbox_ready:type_name -> cadre.agentic.event.v1.SandboxReady
+	39, // 37: cadre.agentic.event.v1.Event.sandbox_failed:type_name -> cadre.agentic.event.v1.SandboxFailed
+	41, // 38: cadre.agentic.event.v1.InputQueued.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	40, // 39: cadre.agentic.event.v1.TurnWaiting.until:type_name -> google.protobuf.Timestamp
+	42, // 40: cadre.agentic.event.v1.TurnWaiting.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	43, // 41: cadre.agentic.event.v1.TurnCompleted.usage:type_name -> cadre.agentic.message.v1.Usage
+	29, // 42: cadre.agentic.event.v1.TurnCompleted.allowance:type_name -> cadre.agentic.event.v1.Allowance
+	42, // 43: cadre.agentic.event.v1.TurnFailed.error:type_name -> cadre.agentic.agentexecution.v1.ExecutionError
+	43, // 44: cadre.agentic.event.v1.TurnFailed.usage:type_name -> cadre.agentic.message.v1.Usage
+	43, // 45: cadre.agentic.event.v1.TurnCancelled.usage:type_name -> cadre.agentic.message.v1.Usage
+	41, // 46: cadre.agentic.event.v1.AgentToolCompleted.attachments:type_name -> cadre.agentic.message.v1.Attachment
+	43, // 47: cadre.agentic.event.v1.AgentModelUsage.usage:type_name -> cadre.agentic.message.v1.Usage
+	40, // 48: cadre.agentic.event.v1.Allowance.resets_at:type_name -> google.protobuf.Timestamp
+	40, // 49: cadre.agentic.event.v1.UsageThreshold.resets_at:type_name -> google.protobuf.Timestamp
+	29, // 50: cadre.agentic.event.v1.UsageExhausted.allowance:type_name -> cadre.agentic.event.v1.Allowance
+	51, // [51:51] is the sub-list for method output_type
+	51, // [51:51] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_cadre_agentic_event_v1_event_proto_init() }
@@ -3482,6 +3731,9 @@ func file_cadre_agentic_event_v1_event_proto_init() {
 		(*Event_GoalCompleted)(nil),
 		(*Event_GoalPaused)(nil),
 		(*Event_ContextCompacted)(nil),
+		(*Event_SandboxWarming)(nil),
+		(*Event_SandboxReady)(nil),
+		(*Event_SandboxFailed)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3489,7 +3741,7 @@ func file_cadre_agentic_event_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_agentic_event_v1_event_proto_rawDesc), len(file_cadre_agentic_event_v1_event_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   36,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -51,6 +51,8 @@ type ExecutionPolicy struct {
 	// SHA-256 of all other fields that are set, in lower-case hexadecimal: a policy that
 	// differs from its own hash is damaged. Empty in policies of older releases.
 	DefinitionHash string `protobuf:"bytes,14,opt,name=definition_hash,json=definitionHash,proto3" json:"definition_hash,omitempty"`
+	// The folder lies in the session's sandbox, and not on the server's machine.
+	Sandbox bool `protobuf:"varint,15,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
 	// The identity that gave the input.
 	Member string `protobuf:"bytes,20,opt,name=member,proto3" json:"member,omitempty"`
 	// The version of the session's goal that the instructions tell of; 0 when it had none.
@@ -187,6 +189,13 @@ func (x *ExecutionPolicy) GetDefinitionHash() string {
 	return ""
 }
 
+func (x *ExecutionPolicy) GetSandbox() bool {
+	if x != nil {
+		return x.Sandbox
+	}
+	return false
+}
+
 func (x *ExecutionPolicy) GetMember() string {
 	if x != nil {
 		return x.Member
@@ -294,7 +303,7 @@ var File_cadre_agentic_ledger_v1_ledger_proto protoreflect.FileDescriptor
 
 const file_cadre_agentic_ledger_v1_ledger_proto_rawDesc = "" +
 	"\n" +
-	"$cadre/agentic/ledger/v1/ledger.proto\x12\x17cadre.agentic.ledger.v1\x1a\"cadre/agentic/agent/v1/agent.proto\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\"\xc7\x04\n" +
+	"$cadre/agentic/ledger/v1/ledger.proto\x12\x17cadre.agentic.ledger.v1\x1a\"cadre/agentic/agent/v1/agent.proto\x1a4cadre/agentic/agentexecution/v1/agentexecution.proto\"\xe1\x04\n" +
 	"\x0fExecutionPolicy\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x16\n" +
@@ -310,7 +319,8 @@ const file_cadre_agentic_ledger_v1_ledger_proto_rawDesc = "" +
 	"\aapprove\x18\v \x01(\x0e2-.cadre.agentic.agentexecution.v1.ApprovalModeR\aapprove\x12#\n" +
 	"\routput_schema\x18\f \x01(\tR\foutputSchema\x12\x16\n" +
 	"\x06record\x18\r \x01(\tR\x06record\x12'\n" +
-	"\x0fdefinition_hash\x18\x0e \x01(\tR\x0edefinitionHash\x12\x16\n" +
+	"\x0fdefinition_hash\x18\x0e \x01(\tR\x0edefinitionHash\x12\x18\n" +
+	"\asandbox\x18\x0f \x01(\bR\asandbox\x12\x16\n" +
 	"\x06member\x18\x14 \x01(\tR\x06member\x12!\n" +
 	"\fgoal_version\x18\x15 \x01(\x03R\vgoalVersion\"\xb5\x01\n" +
 	"\bMutation\x12\x12\n" +

@@ -285,7 +285,9 @@ type KindMeta struct {
 	// The plural that the command line and the REST paths use.
 	Plural string `protobuf:"bytes,4,opt,name=plural,proto3" json:"plural,omitempty"`
 	// Each change that raises the version of a resource is kept in its history.
-	Versioned     bool `protobuf:"varint,5,opt,name=versioned,proto3" json:"versioned,omitempty"`
+	Versioned bool `protobuf:"varint,5,opt,name=versioned,proto3" json:"versioned,omitempty"`
+	// Other editions know the contract of the kind and serve none of it.
+	CloudOnly     bool `protobuf:"varint,6,opt,name=cloud_only,json=cloudOnly,proto3" json:"cloud_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -351,6 +353,13 @@ func (x *KindMeta) GetPlural() string {
 func (x *KindMeta) GetVersioned() bool {
 	if x != nil {
 		return x.Versioned
+	}
+	return false
+}
+
+func (x *KindMeta) GetCloudOnly() bool {
+	if x != nil {
+		return x.CloudOnly
 	}
 	return false
 }
@@ -892,13 +901,15 @@ var File_cadre_platform_resource_v1_resource_proto protoreflect.FileDescriptor
 
 const file_cadre_platform_resource_v1_resource_proto_rawDesc = "" +
 	"\n" +
-	")cadre/platform/resource/v1/resource.proto\x12\x1acadre.platform.resource.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/descriptor.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x82\x01\n" +
+	")cadre/platform/resource/v1/resource.proto\x12\x1acadre.platform.resource.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/descriptor.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\x01\n" +
 	"\bKindMeta\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x16\n" +
 	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x12\x16\n" +
 	"\x06plural\x18\x04 \x01(\tR\x06plural\x12\x1c\n" +
-	"\tversioned\x18\x05 \x01(\bR\tversioned\"\xdd\x05\n" +
+	"\tversioned\x18\x05 \x01(\bR\tversioned\x12\x1d\n" +
+	"\n" +
+	"cloud_only\x18\x06 \x01(\bR\tcloudOnly\"\xdd\x05\n" +
 	"\bMetadata\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x02id\x12=\n" +
 	"\x03org\x18\x02 \x01(\tB+\xbaH(\xd8\x01\x01r#\x18?2\x1f^[a-z0-9]([a-z0-9-]*[a-z0-9])?$R\x03org\x12?\n" +
@@ -946,7 +957,7 @@ const file_cadre_platform_resource_v1_resource_proto_rawDesc = "" +
 	"\tpage_size\x18\x04 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\tpageToken*\xfc\x0e\n" +
+	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\tpageToken*\x82\x0f\n" +
 	"\fResourceKind\x12\x14\n" +
 	"\x10kind_unspecified\x10\x00\x12<\n" +
 	"\forganization\x10\x01\x1a*\x8a\x97\"&\n" +
@@ -1011,13 +1022,13 @@ const file_cadre_platform_resource_v1_resource_proto_rawDesc = "" +
 	"\n" +
 	"AgentShare\x12\aagentic\x1a\x03shr\"\vagentshares\x12B\n" +
 	"\ragent_channel\x10I\x1a/\x8a\x97\"+\n" +
-	"\fAgentChannel\x12\aagentic\x1a\x03chn\"\ragentchannels\x12)\n" +
-	"\x04plan\x10Z\x1a\x1f\x8a\x97\"\x1b\n" +
-	"\x04Plan\x12\abilling\x1a\x03pln\"\x05plans\x12A\n" +
-	"\fsubscription\x10[\x1a/\x8a\x97\"+\n" +
-	"\fSubscription\x12\abilling\x1a\x03sub\"\rsubscriptions\x122\n" +
-	"\alicense\x10\\\x1a%\x8a\x97\"!\n" +
-	"\aLicense\x12\abilling\x1a\x03lic\"\blicenses*J\n" +
+	"\fAgentChannel\x12\aagentic\x1a\x03chn\"\ragentchannels\x12+\n" +
+	"\x04plan\x10Z\x1a!\x8a\x97\"\x1d\n" +
+	"\x04Plan\x12\abilling\x1a\x03pln\"\x05plans0\x01\x12C\n" +
+	"\fsubscription\x10[\x1a1\x8a\x97\"-\n" +
+	"\fSubscription\x12\abilling\x1a\x03sub\"\rsubscriptions0\x01\x124\n" +
+	"\alicense\x10\\\x1a'\x8a\x97\"#\n" +
+	"\aLicense\x12\abilling\x1a\x03lic\"\blicenses0\x01*J\n" +
 	"\n" +
 	"Visibility\x12\x1a\n" +
 	"\x16visibility_unspecified\x10\x00\x12\v\n" +

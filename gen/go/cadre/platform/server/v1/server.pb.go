@@ -9,6 +9,7 @@
 package serverv1
 
 import (
+	v1 "github.com/cadre-dev/cadre/gen/go/cadre/billing/license/v1"
 	_ "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -25,6 +26,72 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// LicenseState says how an installation's license stands.
+type LicenseState int32
+
+const (
+	LicenseState_license_state_unspecified LicenseState = 0
+	// This installation has none, and its composition asks for none.
+	LicenseState_absent LicenseState = 1
+	LicenseState_valid  LicenseState = 2
+	// Valid, and soon no more.
+	LicenseState_expiring LicenseState = 3
+	// Expired; what it grants goes on for a while.
+	LicenseState_grace   LicenseState = 4
+	LicenseState_expired LicenseState = 5
+	// There is a ticket, and it cannot be trusted.
+	LicenseState_invalid LicenseState = 6
+)
+
+// Enum value maps for LicenseState.
+var (
+	LicenseState_name = map[int32]string{
+		0: "license_state_unspecified",
+		1: "absent",
+		2: "valid",
+		3: "expiring",
+		4: "grace",
+		5: "expired",
+		6: "invalid",
+	}
+	LicenseState_value = map[string]int32{
+		"license_state_unspecified": 0,
+		"absent":                    1,
+		"valid":                     2,
+		"expiring":                  3,
+		"grace":                     4,
+		"expired":                   5,
+		"invalid":                   6,
+	}
+)
+
+func (x LicenseState) Enum() *LicenseState {
+	p := new(LicenseState)
+	*p = x
+	return p
+}
+
+func (x LicenseState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LicenseState) Descriptor() protoreflect.EnumDescriptor {
+	return file_cadre_platform_server_v1_server_proto_enumTypes[0].Descriptor()
+}
+
+func (LicenseState) Type() protoreflect.EnumType {
+	return &file_cadre_platform_server_v1_server_proto_enumTypes[0]
+}
+
+func (x LicenseState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LicenseState.Descriptor instead.
+func (LicenseState) EnumDescriptor() ([]byte, []int) {
+	return file_cadre_platform_server_v1_server_proto_rawDescGZIP(), []int{0}
+}
 
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -203,11 +270,119 @@ func (x *ServerInfo) GetNotices() []string {
 	return nil
 }
 
+type GetLicenseStatusRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLicenseStatusRequest) Reset() {
+	*x = GetLicenseStatusRequest{}
+	mi := &file_cadre_platform_server_v1_server_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLicenseStatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLicenseStatusRequest) ProtoMessage() {}
+
+func (x *GetLicenseStatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_platform_server_v1_server_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLicenseStatusRequest.ProtoReflect.Descriptor instead.
+func (*GetLicenseStatusRequest) Descriptor() ([]byte, []int) {
+	return file_cadre_platform_server_v1_server_proto_rawDescGZIP(), []int{2}
+}
+
+// LicenseStatus is what the composition's verifier says of its ticket.
+type LicenseStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	State LicenseState           `protobuf:"varint,1,opt,name=state,proto3,enum=cadre.platform.server.v1.LicenseState" json:"state,omitempty"`
+	// What the ticket says; only of one whose signature was verified.
+	Claims *v1.LicenseClaims `protobuf:"bytes,2,opt,name=claims,proto3" json:"claims,omitempty"`
+	// The key that the ticket names; in every state but absent.
+	KeyId string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	// The instant for which this holds.
+	CheckedAt     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=checked_at,json=checkedAt,proto3" json:"checked_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LicenseStatus) Reset() {
+	*x = LicenseStatus{}
+	mi := &file_cadre_platform_server_v1_server_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LicenseStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LicenseStatus) ProtoMessage() {}
+
+func (x *LicenseStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_cadre_platform_server_v1_server_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LicenseStatus.ProtoReflect.Descriptor instead.
+func (*LicenseStatus) Descriptor() ([]byte, []int) {
+	return file_cadre_platform_server_v1_server_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *LicenseStatus) GetState() LicenseState {
+	if x != nil {
+		return x.State
+	}
+	return LicenseState_license_state_unspecified
+}
+
+func (x *LicenseStatus) GetClaims() *v1.LicenseClaims {
+	if x != nil {
+		return x.Claims
+	}
+	return nil
+}
+
+func (x *LicenseStatus) GetKeyId() string {
+	if x != nil {
+		return x.KeyId
+	}
+	return ""
+}
+
+func (x *LicenseStatus) GetCheckedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CheckedAt
+	}
+	return nil
+}
+
 var File_cadre_platform_server_v1_server_proto protoreflect.FileDescriptor
 
 const file_cadre_platform_server_v1_server_proto_rawDesc = "" +
 	"\n" +
-	"%cadre/platform/server/v1/server.proto\x12\x18cadre.platform.server.v1\x1a)cadre/platform/resource/v1/resource.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x16\n" +
+	"%cadre/platform/server/v1/server.proto\x12\x18cadre.platform.server.v1\x1a&cadre/billing/license/v1/license.proto\x1a)cadre/platform/resource/v1/resource.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x16\n" +
 	"\x14GetServerInfoRequest\"\xe5\x02\n" +
 	"\n" +
 	"ServerInfo\x12\x18\n" +
@@ -224,10 +399,27 @@ const file_cadre_platform_server_v1_server_proto_rawDesc = "" +
 	"\x05store\x18\n" +
 	" \x01(\tR\x05store\x12\x16\n" +
 	"\x06engine\x18\v \x01(\tR\x06engine\x12\x18\n" +
-	"\anotices\x18\f \x03(\tR\anotices2\x8e\x01\n" +
+	"\anotices\x18\f \x03(\tR\anotices\"\x19\n" +
+	"\x17GetLicenseStatusRequest\"\xe0\x01\n" +
+	"\rLicenseStatus\x12<\n" +
+	"\x05state\x18\x01 \x01(\x0e2&.cadre.platform.server.v1.LicenseStateR\x05state\x12?\n" +
+	"\x06claims\x18\x02 \x01(\v2'.cadre.billing.license.v1.LicenseClaimsR\x06claims\x12\x15\n" +
+	"\x06key_id\x18\x03 \x01(\tR\x05keyId\x129\n" +
+	"\n" +
+	"checked_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcheckedAt*w\n" +
+	"\fLicenseState\x12\x1d\n" +
+	"\x19license_state_unspecified\x10\x00\x12\n" +
+	"\n" +
+	"\x06absent\x10\x01\x12\t\n" +
+	"\x05valid\x10\x02\x12\f\n" +
+	"\bexpiring\x10\x03\x12\t\n" +
+	"\x05grace\x10\x04\x12\v\n" +
+	"\aexpired\x10\x05\x12\v\n" +
+	"\ainvalid\x10\x062\x94\x02\n" +
 	"\rServerService\x12}\n" +
 	"\rGetServerInfo\x12..cadre.platform.server.v1.GetServerInfoRequest\x1a$.cadre.platform.server.v1.ServerInfo\"\x16\x90\x97\"\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/serverBEZCgithub.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1;serverv1b\x06proto3"
+	"/v1/server\x12\x83\x01\n" +
+	"\x10GetLicenseStatus\x121.cadre.platform.server.v1.GetLicenseStatusRequest\x1a'.cadre.platform.server.v1.LicenseStatus\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/licenseBEZCgithub.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1;serverv1b\x06proto3"
 
 var (
 	file_cadre_platform_server_v1_server_proto_rawDescOnce sync.Once
@@ -241,21 +433,31 @@ func file_cadre_platform_server_v1_server_proto_rawDescGZIP() []byte {
 	return file_cadre_platform_server_v1_server_proto_rawDescData
 }
 
-var file_cadre_platform_server_v1_server_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_cadre_platform_server_v1_server_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_cadre_platform_server_v1_server_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_cadre_platform_server_v1_server_proto_goTypes = []any{
-	(*GetServerInfoRequest)(nil),  // 0: cadre.platform.server.v1.GetServerInfoRequest
-	(*ServerInfo)(nil),            // 1: cadre.platform.server.v1.ServerInfo
-	(*timestamppb.Timestamp)(nil), // 2: google.protobuf.Timestamp
+	(LicenseState)(0),               // 0: cadre.platform.server.v1.LicenseState
+	(*GetServerInfoRequest)(nil),    // 1: cadre.platform.server.v1.GetServerInfoRequest
+	(*ServerInfo)(nil),              // 2: cadre.platform.server.v1.ServerInfo
+	(*GetLicenseStatusRequest)(nil), // 3: cadre.platform.server.v1.GetLicenseStatusRequest
+	(*LicenseStatus)(nil),           // 4: cadre.platform.server.v1.LicenseStatus
+	(*timestamppb.Timestamp)(nil),   // 5: google.protobuf.Timestamp
+	(*v1.LicenseClaims)(nil),        // 6: cadre.billing.license.v1.LicenseClaims
 }
 var file_cadre_platform_server_v1_server_proto_depIdxs = []int32{
-	2, // 0: cadre.platform.server.v1.ServerInfo.started_at:type_name -> google.protobuf.Timestamp
-	0, // 1: cadre.platform.server.v1.ServerService.GetServerInfo:input_type -> cadre.platform.server.v1.GetServerInfoRequest
-	1, // 2: cadre.platform.server.v1.ServerService.GetServerInfo:output_type -> cadre.platform.server.v1.ServerInfo
-	2, // [2:3] is the sub-list for method output_type
-	1, // [1:2] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	5, // 0: cadre.platform.server.v1.ServerInfo.started_at:type_name -> google.protobuf.Timestamp
+	0, // 1: cadre.platform.server.v1.LicenseStatus.state:type_name -> cadre.platform.server.v1.LicenseState
+	6, // 2: cadre.platform.server.v1.LicenseStatus.claims:type_name -> cadre.billing.license.v1.LicenseClaims
+	5, // 3: cadre.platform.server.v1.LicenseStatus.checked_at:type_name -> google.protobuf.Timestamp
+	1, // 4: cadre.platform.server.v1.ServerService.GetServerInfo:input_type -> cadre.platform.server.v1.GetServerInfoRequest
+	3, // 5: cadre.platform.server.v1.ServerService.GetLicenseStatus:input_type -> cadre.platform.server.v1.GetLicenseStatusRequest
+	2, // 6: cadre.platform.server.v1.ServerService.GetServerInfo:output_type -> cadre.platform.server.v1.ServerInfo
+	4, // 7: cadre.platform.server.v1.ServerService.GetLicenseStatus:output_type -> cadre.platform.server.v1.LicenseStatus
+	6, // [6:8] is the sub-list for method output_type
+	4, // [4:6] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_cadre_platform_server_v1_server_proto_init() }
@@ -268,13 +470,14 @@ func file_cadre_platform_server_v1_server_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cadre_platform_server_v1_server_proto_rawDesc), len(file_cadre_platform_server_v1_server_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   2,
+			NumEnums:      1,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_cadre_platform_server_v1_server_proto_goTypes,
 		DependencyIndexes: file_cadre_platform_server_v1_server_proto_depIdxs,
+		EnumInfos:         file_cadre_platform_server_v1_server_proto_enumTypes,
 		MessageInfos:      file_cadre_platform_server_v1_server_proto_msgTypes,
 	}.Build()
 	File_cadre_platform_server_v1_server_proto = out.File

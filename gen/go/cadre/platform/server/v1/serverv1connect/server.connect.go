@@ -37,12 +37,17 @@ const (
 	// ServerServiceGetServerInfoProcedure is the fully-qualified name of the ServerService's
 	// GetServerInfo RPC.
 	ServerServiceGetServerInfoProcedure = "/cadre.platform.server.v1.ServerService/GetServerInfo"
+	// ServerServiceGetLicenseStatusProcedure is the fully-qualified name of the ServerService's
+	// GetLicenseStatus RPC.
+	ServerServiceGetLicenseStatusProcedure = "/cadre.platform.server.v1.ServerService/GetLicenseStatus"
 )
 
 // ServerServiceClient is a client for the cadre.platform.server.v1.ServerService service.
 type ServerServiceClient interface {
 	// Says which server this is, what it offers and how it is.
 	GetServerInfo(context.Context, *connect.Request[v1.GetServerInfoRequest]) (*connect.Response[v1.ServerInfo], error)
+	// Says how the license stands. Every edition answers.
+	GetLicenseStatus(context.Context, *connect.Request[v1.GetLicenseStatusRequest]) (*connect.Response[v1.LicenseStatus], error)
 }
 
 // NewServerServiceClient constructs a client for the cadre.platform.server.v1.ServerService
@@ -62,12 +67,19 @@ func NewServerServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(serverServiceMethods.ByName("GetServerInfo")),
 			connect.WithClientOptions(opts...),
 		),
+		getLicenseStatus: connect.NewClient[v1.GetLicenseStatusRequest, v1.LicenseStatus](
+			httpClient,
+			baseURL+ServerServiceGetLicenseStatusProcedure,
+			connect.WithSchema(serverServiceMethods.ByName("GetLicenseStatus")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // serverServiceClient implements ServerServiceClient.
 type serverServiceClient struct {
-	getServerInfo *connect.Client[v1.GetServerInfoRequest, v1.ServerInfo]
+	getServerInfo    *connect.Client[v1.GetServerInfoRequest, v1.ServerInfo]
+	getLicenseStatus *connect.Client[v1.GetLicenseStatusRequest, v1.LicenseStatus]
 }
 
 // GetServerInfo calls cadre.platform.server.v1.ServerService.GetServerInfo.
@@ -75,10 +87,17 @@ func (c *serverServiceClient) GetServerInfo(ctx context.Context, req *connect.Re
 	return c.getServerInfo.CallUnary(ctx, req)
 }
 
+// GetLicenseStatus calls cadre.platform.server.v1.ServerService.GetLicenseStatus.
+func (c *serverServiceClient) GetLicenseStatus(ctx context.Context, req *connect.Request[v1.GetLicenseStatusRequest]) (*connect.Response[v1.LicenseStatus], error) {
+	return c.getLicenseStatus.CallUnary(ctx, req)
+}
+
 // ServerServiceHandler is an implementation of the cadre.platform.server.v1.ServerService service.
 type ServerServiceHandler interface {
 	// Says which server this is, what it offers and how it is.
 	GetServerInfo(context.Context, *connect.Request[v1.GetServerInfoRequest]) (*connect.Response[v1.ServerInfo], error)
+	// Says how the license stands. Every edition answers.
+	GetLicenseStatus(context.Context, *connect.Request[v1.GetLicenseStatusRequest]) (*connect.Response[v1.LicenseStatus], error)
 }
 
 // NewServerServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -94,10 +113,18 @@ func NewServerServiceHandler(svc ServerServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(serverServiceMethods.ByName("GetServerInfo")),
 		connect.WithHandlerOptions(opts...),
 	)
+	serverServiceGetLicenseStatusHandler := connect.NewUnaryHandler(
+		ServerServiceGetLicenseStatusProcedure,
+		svc.GetLicenseStatus,
+		connect.WithSchema(serverServiceMethods.ByName("GetLicenseStatus")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/cadre.platform.server.v1.ServerService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ServerServiceGetServerInfoProcedure:
 			serverServiceGetServerInfoHandler.ServeHTTP(w, r)
+		case ServerServiceGetLicenseStatusProcedure:
+			serverServiceGetLicenseStatusHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -109,4 +136,8 @@ type UnimplementedServerServiceHandler struct{}
 
 func (UnimplementedServerServiceHandler) GetServerInfo(context.Context, *connect.Request[v1.GetServerInfoRequest]) (*connect.Response[v1.ServerInfo], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("cadre.platform.server.v1.ServerService.GetServerInfo is not implemented"))
+}
+
+func (UnimplementedServerServiceHandler) GetLicenseStatus(context.Context, *connect.Request[v1.GetLicenseStatusRequest]) (*connect.Response[v1.LicenseStatus], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("cadre.platform.server.v1.ServerService.GetLicenseStatus is not implemented"))
 }
