@@ -273,25 +273,27 @@ func TestTheLoop(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f, r := w.server("boot")
+	removed := make(chan string, 1000)
+	f.Fail = func(c sandboxtest.Call) error {
+		if c.Method == "Deprovision" {
+			removed <- c.Key.ID
+		}
+		return nil
+	}
 	w.start(f, "first", w.now.Add(time.Hour))
 	r.Every = time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); r.Run(ctx) }()
-	until(t, func() bool { return w.boxes.Box(key("first")) == nil })
+	if id := <-removed; id != "first" {
+		t.Errorf("it removes %s", id)
+	}
 	w.must(f.EnsureSession(t.Context(), "second", sandbox.NewEnv("q", "", identity.Internal)))
-	until(t, func() bool { return w.boxes.Box(key("second")) == nil })
+	if id := <-removed; id != "second" {
+		t.Errorf("then it removes %s", id)
+	}
 	cancel()
 	<-done
-}
-
-func until(t *testing.T, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it does not come to pass")
-		}
-	}
 }
 
 func TestSettings(t *testing.T) {
