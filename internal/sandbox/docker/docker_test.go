@@ -39,7 +39,7 @@ type lines struct {
 	open map[sandbox.Key]*remote.Link
 }
 
-func newLines(t *testing.T) *lines {
+func newLines(t testing.TB) *lines {
 	t.Helper()
 	l := &lines{dir: short(t), open: map[sandbox.Key]*remote.Link{}}
 	t.Cleanup(l.close)
@@ -47,7 +47,7 @@ func newLines(t *testing.T) *lines {
 }
 
 // short is a folder for sockets, whose names are short. It goes with the test.
-func short(t *testing.T) string {
+func short(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cd") //nolint:usetesting // the test's name would be in it
 	if err != nil {
@@ -117,7 +117,7 @@ var images struct {
 }
 
 // image makes an image once.
-func image(t *testing.T, e *dockertest.Engine, name string, changes ...string) {
+func image(t testing.TB, e *dockertest.Engine, name string, changes ...string) {
 	t.Helper()
 	images.Lock()
 	defer images.Unlock()
@@ -130,7 +130,7 @@ func image(t *testing.T, e *dockertest.Engine, name string, changes ...string) {
 	}
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	e := dockertest.Shared(t)
 	image(t, e, imageName)

@@ -68,8 +68,8 @@ func TestHeld(t *testing.T) {
 	for line, want := range map[string]string{
 		`id -u; id -g; id -G`: "65532\n65532\n65532",
 		`grep -E '^(CapPrm|CapEff|CapBnd|CapInh|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\t' | tr '\n' ' '`: "CapInh:0000000000000000 CapPrm:0000000000000000 CapEff:0000000000000000 CapBnd:0000000000000000 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2",
-		`touch /x /bin/x /etc/x /run/x /run/cadre/x /home/x /data/x 2>/dev/null || echo refused`:                           "refused",
-		`ls -d /x /bin/x /etc/x /run/x /run/cadre/x /home/x /data/x 2>/dev/null | wc -l`:                                   "0",
+		`touch /x /bin/x /etc/x /run/x /run/cadre/x /data/x 2>/dev/null || echo refused`:                           "refused",
+		`ls -d /x /bin/x /etc/x /run/x /run/cadre/x /data/x 2>/dev/null | wc -l`:                                   "0",
 		`touch /workspace/x /tmp/x "$HOME/x" && echo written`:                                                              "written",
 		`printf '#!/bin/sh\necho ran' >/tmp/p && chmod +x /tmp/p && /tmp/p`:                                                "ran",
 		`ls /sys/class/net`: "lo",
@@ -77,7 +77,7 @@ func TestHeld(t *testing.T) {
 		`sh -c 'i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i+1)); done' >/dev/null 2>&1 && echo unbounded || echo bounded`: "bounded",
 		`ulimit -c`:  "0",
 		`hostname`:   "sandbox",
-		`echo $HOME`: "/home/agent",
+		`echo $HOME`: "/workspace",
 	} {
 		if got, exit := shell(t, ws, line); got != want && !(strings.Contains(line, "big") && strings.HasSuffix(got, want)) {
 			t.Errorf("%s\nprints %q, %+v; want %q", line, got, exit, want)
@@ -135,7 +135,7 @@ func TestVariablesInside(t *testing.T) {
 		token string
 		want  []string
 	}{
-		{session("ses_env"), "the-secret-token", []string{"CADRE_TOKEN_FILE=/home/.cadre/token"}},
+		{session("ses_env"), "the-secret-token", []string{"CADRE_TOKEN_FILE=/run/secrets/token"}},
 		{sandbox.Key{Scope: sandbox.Connect, ID: "req_env"}, "", nil},
 	} {
 		ensure(t, p, c.key, c.token)
@@ -144,7 +144,7 @@ func TestVariablesInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := append([]string{
-			"CADRE_HANDS_SOCKET=/run/cadre/" + sandbox.SocketName, "CADRE_HANDS_ROOT=/workspace", "CADRE_TASK_QUEUE=" + c.key.String(), "HOME=/home/agent",
+			"CADRE_HANDS_SOCKET=/run/cadre/" + sandbox.SocketName, "CADRE_HANDS_ROOT=/workspace", "CADRE_TASK_QUEUE=" + c.key.String(), "HOME=/workspace",
 		}, c.want...)
 		got := found.Container.Config.Env
 		if !slices.Equal(got, want) {
@@ -166,7 +166,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	k := session("ses_secret")
 	ensure(t, p, k, secret)
 	ws := w.inside(t, k)
-	if got, exit := shell(t, ws, `cat /home/.cadre/token; echo; ls -ln /home/.cadre/token | cut -c1-10`); got != secret+"\n-r--------" {
+	if got, exit := shell(t, ws, `cat /run/secrets/token; echo; ls -ln /run/secrets/token | cut -c1-10`); got != secret+"\n-r--------" {
 		t.Errorf("the token's file: %q, %+v", got, exit)
 	}
 	all := map[string]any{}
@@ -212,7 +212,7 @@ func TestNoSecretIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	ensure(t, p, k, "")
-	if got, _ := shell(t, w.inside(t, k), `ls -a /home/.cadre /run/cadre 2>&1; cat /proc/1/environ | tr '\0' '\n' | grep -c TOKEN`); strings.Contains(got, "token\n") || !strings.HasSuffix(got, "\n0") {
+	if got, _ := shell(t, w.inside(t, k), `ls -a /run/secrets /run/cadre 2>&1; cat /proc/1/environ | tr '\0' '\n' | grep -c TOKEN`); strings.Contains(got, "token\n") || !strings.HasSuffix(got, "\n0") {
 		t.Errorf("without a token: %q", got)
 	}
 }
