@@ -22,7 +22,7 @@ var heavyLibraries = []library{
 	{"SQLite", []string{"modernc.org/sqlite"}, []string{"internal/store/sqlite", "test/engine"}},                      // a test looks into the engine's file
 	{"database/sql", []string{"database/sql"}, []string{"internal/store", "internal/engine/temporal", "test/engine"}}, // the engine keeps a file of its own
 	{"goose", []string{"github.com/pressly/goose"}, []string{"internal/store"}},
-	{"Docker", []string{"github.com/docker", "github.com/moby"}, []string{"internal/sandbox/docker"}},
+	{"Docker", []string{"github.com/docker", "github.com/moby", "github.com/containerd"}, []string{"internal/sandbox/docker"}},
 	{"client-go", []string{"k8s.io", "sigs.k8s.io"}, []string{"internal/sandbox/kubernetes"}},
 	{"vanguard", []string{"connectrpc.com/vanguard"}, []string{"internal/server"}},
 	{"Connect", []string{"connectrpc.com"}, []string{

@@ -23,6 +23,9 @@ type Registration struct {
 	// Open makes it. It reads its own variables, and refuses with ErrUnusable where it
 	// could not make sandboxes.
 	Open func(ctx context.Context, o Options) (Provisioner, error)
+	// Usable tells whether it could make sandboxes here, and leaves nothing behind; the
+	// error is ErrUnusable and says why not and what to do. Nil when that cannot be told.
+	Usable func(ctx context.Context, o Options) error
 }
 
 // Options are what a driver may need.

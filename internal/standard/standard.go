@@ -26,6 +26,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/model/scripted"
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/sandbox"
+	"github.com/cadre-dev/cadre/internal/sandbox/docker"
 	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/search/fts5"
 	"github.com/cadre-dev/cadre/internal/search/postings"
@@ -146,8 +147,12 @@ func Store(env func(name string) string) StoreDriver {
 	return all[len(all)-1]
 }
 
-// Sandboxes are the sandbox drivers. There is none yet.
-func Sandboxes() []sandbox.Registration { return nil }
+// Sandboxes are the sandbox drivers.
+func Sandboxes() []sandbox.Registration {
+	return []sandbox.Registration{
+		docker.Registration,
+	}
+}
 
 // Artifacts are the artifact drivers; the first is the default.
 func Artifacts() []artifact.Registration {
