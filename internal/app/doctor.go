@@ -40,6 +40,7 @@ func Doctor(ctx context.Context, dir string) []Finding {
 	pid := config.Holder(dir)
 	findings = append(findings, checkServer(dir, pid), checkToken(dir), checkProcesses())
 	findings = append(findings, checkBackup(dir)...)
+	findings = append(findings, checkSandboxes(ctx)...)
 	if pid == 0 {
 		database, clock := checkStore(ctx, dir)
 		return append(findings, clock, checkAddress(ctx), database, checkEngine(dir))

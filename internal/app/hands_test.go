@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ type boxes struct {
 	inside *handstest.Inside
 	fail   func(sandboxtest.Call) error
 	image  string
+	idle   time.Duration     // after which the reaper stops one; zero for the usual
 	fake   *sandboxtest.Fake // of the newest server
 }
 
@@ -62,6 +64,7 @@ func (b *boxes) server() (a *App, stop func()) {
 			}
 			return nil
 		}}
+		a.reaping.Idle = b.idle
 		a.startLane(b.fake, lane.Settings{}, nil)
 		return nil
 	}
@@ -154,10 +157,26 @@ func types(all []*eventv1.Event) (names []string) {
 // at is where the first event of a type is; -1 for nowhere.
 func at(all []*eventv1.Event, typ string) int { return slices.Index(types(all), typ) }
 
+// gone wants the command inside to be gone that keeps the pipe alive open, with all that it started.
+func (b *boxes) gone(session string) {
+	b.t.Helper()
+	f, err := os.OpenFile(filepath.Join(b.inside.Folder(boxOf(session)), "alive"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if err == nil {
+		_ = f.Close()
+	}
+	if !errors.Is(err, syscall.ENXIO) {
+		b.t.Errorf("what was ended is alive: the pipe gives %v", err)
+	}
+}
+
 func boxOf(session string) sandbox.Key { return sandbox.Key{Scope: sandbox.Session, ID: session} }
 
 func (a *App) row(t *testing.T, session string) store.SandboxLease {
 	t.Helper()
+	// What a turn held is free with its settlement, which the log tells first.
+	if _, err := a.store.ForgetHolders(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
 	l, err := a.store.Sandbox(t.Context(), store.SandboxKey{Scope: "session", ID: session})
 	if err != nil {
 		t.Fatal(err)
@@ -374,10 +393,11 @@ func TestACancelReachesInside(t *testing.T) {
 	b := newBoxes(t)
 	a, _ := b.server()
 	a.agent(t, "writer", "shell")
-	session := a.run(t, "writer", `turns: [{steps: [{tools: [{name: shell, args: {command: "trap '' TERM; echo $$ >pid; echo begun; sleep 1000"}}]}]}]`)
+	session := a.run(t, "writer", `turns: [{steps: [{tools: [{name: shell, args: {command: "trap '' TERM; mkfifo alive; exec 3<>alive; echo begun; sleep 1000"}}]}]}]`)
 	a.await(t, session, "agent.tool.progress", 1)
 	a.ask(t, sessions+"Cancel", &sessionv1.CancelRequest{Id: session})
 	all := a.await(t, session, "turn.cancelled", 1)
+	b.gone(session)
 	if at(all, "turn.cancelling") >= 0 {
 		t.Errorf("the log is %v", types(all))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/failpoint"
+	"github.com/cadre-dev/cadre/internal/handsbin"
 	"github.com/cadre-dev/cadre/internal/lane"
 	"github.com/cadre-dev/cadre/internal/reaper"
 	"github.com/cadre-dev/cadre/internal/sandbox"
@@ -50,7 +51,7 @@ func (a *App) openLane(ctx context.Context) error {
 		return err
 	}
 	a.lines = a.openLines()
-	p, err := driver.Open(ctx, sandbox.Options{DataDir: a.opt.DataDir, Owner: owner, Env: os.Getenv, Log: a.log, Lines: a.lines})
+	p, err := driver.Open(ctx, sandbox.Options{DataDir: a.opt.DataDir, Owner: owner, Env: os.Getenv, Log: a.log, Hands: handsbin.New(filepath.Join(a.opt.DataDir, "hands"), os.Getenv).File, Lines: a.lines})
 	if err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ something named, 5 cut short by a limit or an empty answer.`,
 	c.add(root, groupServer, c.upCommand(), c.downCommand(), c.statusCommand(), c.logsCommand(), c.doctorCommand(), c.migrateCommand(), c.nodesCommand(), c.serverCommand(), c.backupCommand(), c.restoreCommand(), c.licenseCommand())
 	c.add(root, groupResources, c.applyCommand(), c.validateCommand(), c.getCommand(), c.listCommand(), c.describeCommand(), c.deleteCommand(), c.modelsCommand(), c.searchCommand())
 	c.add(root, groupWork, c.runCommand(), c.sendCommand(), c.chatCommand(), c.attachCommand(), c.recoverCommand(), c.cancelCommand(), c.eventsCommand(), c.testCommand(), c.sessionsCommand(), c.executionsCommand(),
-		c.downloadCommand(), c.usageCommand(), c.budgetCommand(), c.goalCommand())
+		c.downloadCommand(), c.usageCommand(), c.budgetCommand(), c.goalCommand(), c.sandboxCommand())
 	root.AddCommand(c.versionCommand(), c.docsCommand())
 	for _, name := range planned {
 		root.AddCommand(notBuilt(name))

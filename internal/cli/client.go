@@ -18,6 +18,7 @@ import (
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/artifact/v1/artifactv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/budget/v1/budgetv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/model/v1/modelv1connect"
+	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/sandbox/v1/sandboxv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1/sessionv1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/agentic/usage/v1/usagev1connect"
 	"github.com/cadre-dev/cadre/gen/go/cadre/platform/search/v1/searchv1connect"
@@ -38,6 +39,7 @@ type client struct {
 	models    modelv1connect.ModelServiceClient
 	usage     usagev1connect.UsageServiceClient
 	budgets   budgetv1connect.BudgetServiceClient
+	sandboxes sandboxv1connect.SandboxServiceClient
 	search    searchv1connect.SearchServiceClient
 	server    serverv1connect.ServerServiceClient
 }
@@ -119,6 +121,7 @@ func newClient(base, dir string, c *app, why string) *client {
 		models:    modelv1connect.NewModelServiceClient(h, base, opts...),
 		usage:     usagev1connect.NewUsageServiceClient(h, base, opts...),
 		budgets:   budgetv1connect.NewBudgetServiceClient(h, base, opts...),
+		sandboxes: sandboxv1connect.NewSandboxServiceClient(h, base, opts...),
 		search:    searchv1connect.NewSearchServiceClient(h, base, opts...),
 		server:    serverv1connect.NewServerServiceClient(h, base, opts...),
 	}

@@ -64,6 +64,8 @@ func (p *printer) event(e *eventv1.Event) {
 		p.progress(v.AgentToolProgress.GetText())
 	case *eventv1.Event_TurnRecoveryRequested:
 		p.line("… the turn is taken up again where it was%s", lostNote(v.TurnRecoveryRequested))
+	case *eventv1.Event_SandboxFailed:
+		p.line("… the sandbox did not start: %s", oneLine(v.SandboxFailed.GetMessage(), 200))
 	case *eventv1.Event_TurnCancelling:
 		p.line("… cancelling; still alive: %s", strings.Join(v.TurnCancelling.GetUnconfirmed(), ", "))
 	default:

@@ -104,7 +104,7 @@ func TestTheRecorderFindsTheWorkspaceInWhatATurnTells(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"", "/w", "/a b/c. d", `/q"uote`} {
 		for _, agent := range []string{"Be brief.", "Your workspace is the folder /x. Give tools paths relative to it."} {
-			got, want := cassette.Workspace(turn.Instructions(agent, folder)), folder
+			got, want := cassette.Workspace(turn.Instructions(agent, folder, false)), folder
 			if folder == "" && agent != "Be brief." {
 				want = "/x"
 			}

@@ -10,7 +10,7 @@ import (
 
 // planned are the commands of the contract that later releases bring.
 var planned = []string{
-	"reset", "runner", "machine", "sandbox", "diff", "edit", "tag", "steer", "pause", "resume", "terminate",
+	"reset", "runner", "machine", "diff", "edit", "tag", "steer", "pause", "resume", "terminate",
 	"approvals", "skill", "workflow", "schedule", "auth", "apikey", "context", "mcp",
 	"units",
 }

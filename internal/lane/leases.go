@@ -25,8 +25,10 @@ type LeaseOptions struct {
 	Boot        string // this process
 	Now         func() time.Time
 	Log         *slog.Logger
-	// WarmTime bounds a start. Default 2 min.
+	// WarmTime bounds a start; an image may have to be fetched. Default 20 min.
 	WarmTime time.Duration
+	// ConnectTime bounds how long the program inside may take to connect. Default 1 min.
+	ConnectTime time.Duration
 	// StopTime bounds an end. Default 1 min.
 	StopTime time.Duration
 	// Poll is the time between two looks at what another server does. Default 100 ms.
@@ -62,7 +64,8 @@ type starting struct {
 
 // NewLeases makes them.
 func NewLeases(o LeaseOptions) *Leases {
-	o.WarmTime, o.StopTime, o.Poll = or(o.WarmTime, 2*time.Minute), or(o.StopTime, time.Minute), or(o.Poll, 100*time.Millisecond)
+	o.WarmTime, o.ConnectTime = or(o.WarmTime, 20*time.Minute), or(o.ConnectTime, time.Minute)
+	o.StopTime, o.Poll = or(o.StopTime, time.Minute), or(o.Poll, 100*time.Millisecond)
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Leases{o: o, ctx: ctx, cancel: cancel, starts: map[start]*starting{}}
 }

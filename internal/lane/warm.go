@@ -63,20 +63,22 @@ func (s *Leases) reach(ctx context.Context, k sandbox.Key, l *store.SandboxLease
 	if err := s.o.Provisioner.EnsureSession(ctx, k.ID, sandbox.NewEnv(SessionQueue(k.ID), "", identity.Internal)); err != nil {
 		return err
 	}
+	wait, cancel := context.WithTimeout(ctx, s.o.ConnectTime)
+	defer cancel()
 	for {
-		w, err := s.line(k).Open(ctx)
+		w, err := s.line(k).Open(wait)
 		if err == nil {
 			l.Root = w.Name()
 			l.Image = s.image(ctx, k, l.Image)
 			return w.Close()
 		}
-		if ctx.Err() != nil || !errors.Is(err, workspace.ErrFailed) {
+		if wait.Err() != nil || !errors.Is(err, workspace.ErrFailed) {
 			return sandbox.ErrFailed.Saying("the program inside the sandbox does not answer: %v", err).Because(err)
 		}
 		again := time.NewTimer(s.o.Poll)
 		select {
 		case <-again.C:
-		case <-ctx.Done():
+		case <-wait.Done():
 		}
 		again.Stop()
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/sandbox/sandboxtest"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/store/sqlite/sqlitetest"
 )
 
 // world is a store, a driver in memory and a clock.
@@ -33,7 +34,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), t.TempDir())
+	s, err := sqlite.Open(t.Context(), sqlitetest.Fresh(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,25 +274,27 @@ func TestTheLoop(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f, r := w.server("boot")
+	removed := make(chan string, 1000)
+	f.Fail = func(c sandboxtest.Call) error {
+		if c.Method == "Deprovision" {
+			removed <- c.Key.ID
+		}
+		return nil
+	}
 	w.start(f, "first", w.now.Add(time.Hour))
 	r.Every = time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); r.Run(ctx) }()
-	until(t, func() bool { return w.boxes.Box(key("first")) == nil })
+	if id := <-removed; id != "first" {
+		t.Errorf("it removes %s", id)
+	}
 	w.must(f.EnsureSession(t.Context(), "second", sandbox.NewEnv("q", "", identity.Internal)))
-	until(t, func() bool { return w.boxes.Box(key("second")) == nil })
+	if id := <-removed; id != "second" {
+		t.Errorf("then it removes %s", id)
+	}
 	cancel()
 	<-done
-}
-
-func until(t *testing.T, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it does not come to pass")
-		}
-	}
 }
 
 func TestSettings(t *testing.T) {

@@ -192,7 +192,7 @@ func (r *Runner) policy(ctx context.Context, a engine.Attempt) (p *ledgerv1.Exec
 	p.Tools, p.Limits = agent.GetSpec().GetTools(), agent.GetSpec().GetLimits()
 	refusal = r.placed(p)
 	p.AgentVersion = agent.GetMetadata().GetVersion().GetNumber()
-	p.Instructions = turn.Instructions(agent.GetSpec().GetInstructions(), p.Workspace)
+	p.Instructions = turn.Instructions(agent.GetSpec().GetInstructions(), p.Workspace, p.Sandbox)
 	p.Member = x.GetMetadata().GetAudit().GetCreated().GetBy()
 	if err := r.goal(ctx, a.Session, p); err != nil {
 		return nil, nil, err

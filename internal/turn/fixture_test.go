@@ -138,7 +138,7 @@ func (w *world) claim(gone string) store.Claimed {
 	w.t.Helper()
 	policy := &ledgerv1.ExecutionPolicy{
 		Model: "fake/m", Provider: "fake", Instructions: "Do what the person says.", Tools: slices.Sorted(maps.Keys(w.tools)),
-		Workspace: w.folder, Limits: w.limits, Approve: w.approve, OutputSchema: w.schema, ModelFingerprint: w.definition,
+		Workspace: w.folder, Sandbox: w.sandbox, Limits: w.limits, Approve: w.approve, OutputSchema: w.schema, ModelFingerprint: w.definition,
 		GoalVersion: w.goal, Member: "ida_1",
 	}
 	policy.DefinitionHash = turn.DefinitionHash(policy)

@@ -72,10 +72,16 @@ func (l *limitReached) Error() string { return "the turn reached its limit " + l
 
 // Instructions composes what the model is told first. The text depends on
 // nothing that changes between requests, so that prompt caches hold.
-func Instructions(agent, folder string) string {
+//
+// In a sandbox the files of messages are put into the folder.
+func Instructions(agent, folder string, sandbox bool) string {
 	if folder == "" {
 		return agent
 	}
+	files := ""
+	if sandbox {
+		files = " Files that come with a message lie below " + attachedFolder + "/, each in a folder of its own."
+	}
 	return strings.TrimRight(agent, "\n") + "\n\nYour workspace is the folder " + folder +
-		". Give tools paths relative to it. You cannot reach anything outside of it."
+		". Give tools paths relative to it. You cannot reach anything outside of it." + files
 }

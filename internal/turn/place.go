@@ -81,13 +81,15 @@ func (t *turn) openPlace(ctx context.Context) (workspace.Workspace, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		if t.folder = p.folder; t.folder != nil {
-			return t.folder, nil
+		t.folder = p.folder
+	}
+	if t.folder == nil {
+		var err error
+		if t.folder, err = t.fx.OpenWorkspace(ctx, t.place(ctx, false)); err != nil {
+			return nil, err
 		}
 	}
-	var err error
-	t.folder, err = t.fx.OpenWorkspace(ctx, t.place(ctx, false))
-	return t.folder, err
+	return t.folder, t.bring(ctx)
 }
 
 // leavePlace ends a prefetch that nobody waits for any more. Nothing is told of it afterwards.

@@ -242,6 +242,7 @@ func (t *turn) record(ctx context.Context, batch []*call, outcomes []outcome) (u
 		if o.unknown {
 			return true, t.recordUnknown(ctx, c, finishes)
 		}
+		o.result.Text = t.noted(o.result.Text)
 		var k kept
 		if err := t.patiently(ctx, func(ctx context.Context) (err error) {
 			if k.text, k.artifact, err = t.inline(ctx, c, o.result.Text); err == nil {

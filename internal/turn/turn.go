@@ -134,6 +134,8 @@ type turn struct {
 	folder  workspace.Workspace // opened by the first tool that needs it
 	early   *prefetched         // that was opened beside a model request; nil when none was
 	fetched bool                // a prefetch was begun in this attempt
+	brought bool                // attached files were put into the sandbox, or were tried to be
+	notes   []string            // for the model, with the next result of a tool
 	history []*messagev1.Item
 	shown   shown // of the history, as the model sees it
 	pending []store.PendingTool

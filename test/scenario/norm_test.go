@@ -34,6 +34,7 @@ var changing = []struct {
 	{regexp.MustCompile(`\bschema v\d+`), "schema vN"},
 	{regexp.MustCompile(`made by cadre \S+`), "made by cadre VERSION"},
 	{regexp.MustCompile(`(ok   processes      )commands run in .*`), "${1}HOW"},
+	{regexp.MustCompile(`(ok   sandbox \S+ +)\S.*`), "${1}HOW"},
 	{regexp.MustCompile(`[ \t]+(\n|$)`), "$1"},
 }
 

@@ -39,18 +39,22 @@ type lines struct {
 	open map[sandbox.Key]*remote.Link
 }
 
-func newLines(t *testing.T) *lines {
+func newLines(t testing.TB) *lines {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "cd") // the names of sockets are short
+	l := &lines{dir: short(t), open: map[sandbox.Key]*remote.Link{}}
+	t.Cleanup(l.close)
+	return l
+}
+
+// short is a folder for sockets, whose names are short. It goes with the test.
+func short(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "cd") //nolint:usetesting // the test's name would be in it
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lines{dir: dir, open: map[sandbox.Key]*remote.Link{}}
-	t.Cleanup(func() {
-		l.close()
-		_ = os.RemoveAll(dir)
-	})
-	return l
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 func (l *lines) Open(k sandbox.Key) (string, error) {
@@ -113,7 +117,7 @@ var images struct {
 }
 
 // image makes an image once.
-func image(t *testing.T, e *dockertest.Engine, name string, changes ...string) {
+func image(t testing.TB, e *dockertest.Engine, name string, changes ...string) {
 	t.Helper()
 	images.Lock()
 	defer images.Unlock()
@@ -126,7 +130,7 @@ func image(t *testing.T, e *dockertest.Engine, name string, changes ...string) {
 	}
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	e := dockertest.Shared(t)
 	image(t, e, imageName)

@@ -19,11 +19,7 @@ import (
 // engine is one that only says what it is.
 func engine(t *testing.T, api string, info map[string]any) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "ce")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "s")
+	path := filepath.Join(short(t), "s")
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -36,10 +32,7 @@ func engine(t *testing.T, api string, info map[string]any) string {
 		}
 	})}
 	go func() { _ = s.Serve(l) }()
-	t.Cleanup(func() {
-		_ = s.Close()
-		_ = os.RemoveAll(dir)
-	})
+	t.Cleanup(func() { _ = s.Close() })
 	return "unix://" + path
 }
 

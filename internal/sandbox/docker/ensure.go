@@ -124,9 +124,11 @@ func (d *driver) start(ctx context.Context, f *form, id string, i image, unprepa
 			return d.outcome(ctx, f.key, err)
 		}
 	}
-	headers, content := homeFiles(f.token)
-	if err := d.copy(ctx, id, homes, headers, content); err != nil {
-		return d.outcome(ctx, f.key, err)
+	if f.token != "" { // a file that nobody but the user inside reads
+		file := tar.Header{Typeflag: tar.TypeReg, Name: tokenFile[len(secrets)+1:], Mode: 0o400, Size: int64(len(f.token))}
+		if err := d.copy(ctx, id, secrets, file, []byte(f.token)); err != nil {
+			return d.outcome(ctx, f.key, err)
+		}
 	}
 	_, err := d.engine.ContainerStart(ctx, id, client.ContainerStartOptions{})
 	return d.outcome(ctx, f.key, err)
@@ -138,7 +140,7 @@ func (d *driver) giveAway(ctx context.Context, f *form, i image) error {
 	if err != nil {
 		return err
 	}
-	err = d.copy(ctx, made.ID, "/", []tar.Header{{Typeflag: tar.TypeDir, Name: workspace[1:] + "/", Mode: 0o755}}, nil)
+	err = d.copy(ctx, made.ID, "/", tar.Header{Typeflag: tar.TypeDir, Name: workspace[1:] + "/", Mode: 0o755}, nil)
 	// Whether or not it went well: what never runs is not kept, even when the caller left.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
@@ -148,28 +150,14 @@ func (d *driver) giveAway(ctx context.Context, f *form, i image) error {
 	return err
 }
 
-// homeFiles are the user's folder and the token, which nobody else can read.
-func homeFiles(token string) (headers []tar.Header, content []byte) {
-	headers = []tar.Header{
-		{Typeflag: tar.TypeDir, Name: home[len(homes)+1:] + "/", Mode: 0o700},
-	}
-	if token != "" {
-		headers = append(headers,
-			tar.Header{Typeflag: tar.TypeDir, Name: ".cadre/", Mode: 0o500},
-			tar.Header{Typeflag: tar.TypeReg, Name: tokenFile[len(homes)+1:], Mode: 0o400, Size: int64(len(token))})
-	}
-	return headers, []byte(token)
-}
-
-// copy writes into a container that does not run. content is that of the last header.
-func (d *driver) copy(ctx context.Context, id, dir string, headers []tar.Header, content []byte) error {
+// copy writes a file or a folder, which becomes the user's, into a container that does not
+// run.
+func (d *driver) copy(ctx context.Context, id, dir string, h tar.Header, content []byte) error {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for _, h := range headers {
-		h.Uid, h.Gid, h.Format = uid, uid, tar.FormatUSTAR
-		if err := w.WriteHeader(&h); err != nil {
-			return err
-		}
+	h.Uid, h.Gid, h.Format = uid, uid, tar.FormatUSTAR
+	if err := w.WriteHeader(&h); err != nil {
+		return err
 	}
 	if _, err := w.Write(content); err != nil {
 		return err

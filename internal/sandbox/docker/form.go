@@ -21,9 +21,8 @@ const (
 	uid       = 65532
 	user      = "65532:65532"
 	workspace = "/workspace"
-	homes     = "/home" // a volume that goes with the container: the user's folder and the token
-	home      = homes + "/agent"
-	tokenFile = homes + "/.cadre/token"
+	secrets   = "/run/secrets" // a volume that goes with the container, where there is a token
+	tokenFile = secrets + "/token"
 	line      = "/run/cadre"
 	program   = "/run/cadre-hands"
 )
@@ -55,7 +54,7 @@ type form struct {
 func (d *driver) form(k sandbox.Key, env sandbox.Env, lineDir, file string) *form {
 	f := &form{key: k, name: d.name(k), token: env.Token()}
 	vars := []string{
-		varSocket + "=" + line + "/" + sandbox.SocketName, varRoot + "=" + workspace, varQueue + "=" + env.Queue(), "HOME=" + home,
+		varSocket + "=" + line + "/" + sandbox.SocketName, varRoot + "=" + workspace, varQueue + "=" + env.Queue(), "HOME=" + workspace,
 	}
 	if f.token != "" {
 		vars = append(vars, varToken+"="+tokenFile)
@@ -74,7 +73,6 @@ func (d *driver) form(k sandbox.Key, env sandbox.Env, lineDir, file string) *for
 		Mounts: []mount.Mount{
 			{Type: mount.TypeBind, Source: lineDir, Target: line, ReadOnly: true},
 			{Type: mount.TypeBind, Source: file, Target: program, ReadOnly: true},
-			{Type: mount.TypeVolume, Target: homes, VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: d.owned(k)}},
 		},
 		Tmpfs: map[string]string{
 			"/run": "rw,noexec,nosuid,nodev,mode=755,size=1m",
@@ -87,6 +85,10 @@ func (d *driver) form(k sandbox.Key, env sandbox.Env, lineDir, file string) *for
 				{Name: "core"}, {Name: "fsize", Soft: l.Disk, Hard: l.Disk}, {Name: "nofile", Soft: openFiles, Hard: openFiles},
 			},
 		},
+	}
+	if f.token != "" {
+		f.host.Mounts = append(f.host.Mounts,
+			mount.Mount{Type: mount.TypeVolume, Target: secrets, VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: d.owned(k)}})
 	}
 	if !k.Scope.Keeps() {
 		f.host.Tmpfs[workspace] = fmt.Sprintf("rw,exec,nosuid,nodev,uid=%d,gid=%d,mode=755,size=%d", uid, uid, min(l.Disk, l.Memory))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"github.com/cadre-dev/cadre/internal/hands"
 	"github.com/cadre-dev/cadre/internal/identity"
 	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/sandbox/docker"
@@ -63,22 +62,22 @@ func TestHeld(t *testing.T) {
 	k := session("ses_held")
 	ensure(t, p, k, "")
 	ws := w.inside(t, k)
-	if name := ws.Name(); name != hands.DefaultRoot {
+	if name := ws.Name(); name != "/workspace" {
 		t.Errorf("the workspace is %s", name)
 	}
 	for line, want := range map[string]string{
 		`id -u; id -g; id -G`: "65532\n65532\n65532",
 		`grep -E '^(CapPrm|CapEff|CapBnd|CapInh|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\t' | tr '\n' ' '`: "CapInh:0000000000000000 CapPrm:0000000000000000 CapEff:0000000000000000 CapBnd:0000000000000000 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2",
-		`touch /x /bin/x /etc/x /run/x /run/cadre/x /home/x /data/x 2>/dev/null || echo refused`:                         "refused",
-		`ls -d /x /bin/x /etc/x /run/x /run/cadre/x /home/x /data/x 2>/dev/null | wc -l`:                                 "0",
-		`touch /workspace/x /tmp/x "$HOME/x" && echo written`:                                                            "written",
-		`printf '#!/bin/sh\necho ran' >/tmp/p && chmod +x /tmp/p && /tmp/p`:                                              "ran",
+		`touch /x /bin/x /etc/x /run/x /run/cadre/x /data/x 2>/dev/null || echo refused`:                           "refused",
+		`ls -d /x /bin/x /etc/x /run/x /run/cadre/x /data/x 2>/dev/null | wc -l`:                                   "0",
+		`touch /workspace/x /tmp/x "$HOME/x" && echo written`:                                                              "written",
+		`printf '#!/bin/sh\necho ran' >/tmp/p && chmod +x /tmp/p && /tmp/p`:                                                "ran",
 		`ls /sys/class/net`: "lo",
-		`head -c 2000000 /dev/zero >/workspace/big; ls -l /workspace/big | awk '{print $5}'`: "1048576",
+		`head -c 2000000 /dev/zero >/workspace/big; ls -l /workspace/big | awk '{print $5}'`:                                 "1048576",
 		`sh -c 'i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i+1)); done' >/dev/null 2>&1 && echo unbounded || echo bounded`: "bounded",
 		`ulimit -c`:  "0",
 		`hostname`:   "sandbox",
-		`echo $HOME`: "/home/agent",
+		`echo $HOME`: "/workspace",
 	} {
 		if got, exit := shell(t, ws, line); got != want && !(strings.Contains(line, "big") && strings.HasSuffix(got, want)) {
 			t.Errorf("%s\nprints %q, %+v; want %q", line, got, exit, want)
@@ -124,8 +123,8 @@ func volumes(t testing.TB, w *world, k sandbox.Key) (all []string) {
 	return all
 }
 
-// The variables that the driver sets are those that the program inside reads. C36: of the
-// request the queue comes in, and the token where there is one.
+// The program inside gets its variables and nothing else. C36: of the request the queue
+// comes in, and the token where there is one.
 func TestVariablesInside(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -136,7 +135,7 @@ func TestVariablesInside(t *testing.T) {
 		token string
 		want  []string
 	}{
-		{session("ses_env"), "the-secret-token", []string{"CADRE_TOKEN_FILE=/home/.cadre/token"}},
+		{session("ses_env"), "the-secret-token", []string{"CADRE_TOKEN_FILE=/run/secrets/token"}},
 		{sandbox.Key{Scope: sandbox.Connect, ID: "req_env"}, "", nil},
 	} {
 		ensure(t, p, c.key, c.token)
@@ -145,7 +144,7 @@ func TestVariablesInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := append([]string{
-			hands.EnvSocket + "=/run/cadre/" + sandbox.SocketName, hands.EnvRoot + "=" + hands.DefaultRoot, "CADRE_TASK_QUEUE=" + c.key.String(), "HOME=/home/agent",
+			"CADRE_HANDS_SOCKET=/run/cadre/" + sandbox.SocketName, "CADRE_HANDS_ROOT=/workspace", "CADRE_TASK_QUEUE=" + c.key.String(), "HOME=/workspace",
 		}, c.want...)
 		got := found.Container.Config.Env
 		if !slices.Equal(got, want) {
@@ -167,7 +166,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	k := session("ses_secret")
 	ensure(t, p, k, secret)
 	ws := w.inside(t, k)
-	if got, exit := shell(t, ws, `cat /home/.cadre/token; echo; ls -ln /home/.cadre/token | cut -c1-10`); got != secret+"\n-r--------" {
+	if got, exit := shell(t, ws, `cat /run/secrets/token; echo; ls -ln /run/secrets/token | cut -c1-10`); got != secret+"\n-r--------" {
 		t.Errorf("the token's file: %q, %+v", got, exit)
 	}
 	all := map[string]any{}
@@ -213,7 +212,7 @@ func TestNoSecretIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	ensure(t, p, k, "")
-	if got, _ := shell(t, w.inside(t, k), `ls -a /home/.cadre /run/cadre 2>&1; cat /proc/1/environ | tr '\0' '\n' | grep -c TOKEN`); strings.Contains(got, "token\n") || !strings.HasSuffix(got, "\n0") {
+	if got, _ := shell(t, w.inside(t, k), `ls -a /run/secrets /run/cadre 2>&1; cat /proc/1/environ | tr '\0' '\n' | grep -c TOKEN`); strings.Contains(got, "token\n") || !strings.HasSuffix(got, "\n0") {
 		t.Errorf("without a token: %q", got)
 	}
 }

@@ -3,6 +3,7 @@ package docker_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -35,11 +36,7 @@ type way struct {
 // newWay leads to the engine.
 func newWay(t *testing.T, e *dockertest.Engine) *way {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "cw")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "s")
+	path := filepath.Join(short(t), "s")
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +75,6 @@ func newWay(t *testing.T, e *dockertest.Engine) *way {
 	t.Cleanup(func() {
 		_ = s.Close()
 		to.CloseIdleConnections()
-		_ = os.RemoveAll(dir)
 	})
 	return v
 }
@@ -87,40 +83,50 @@ func newWay(t *testing.T, e *dockertest.Engine) *way {
 // goes on with, and what one sweep removes.
 func TestEveryStepMayBeTheLast(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	next := w.open(t)
-	defer func() { _ = next.Close() }()
 	for begin, ways := range map[string][]string{"absent": {"goes on", "sweeps"}, "stopped": {"goes on"}} {
 		for _, then := range ways {
-			k := session(strings.ReplaceAll("ses "+begin+then, " ", "_"))
-			for n, through := int64(1), false; !through; n++ {
-				if begin == "stopped" {
-					ensure(t, next, k, "")
-					if err := next.Stop(t.Context(), k); err != nil {
-						t.Fatal(err)
+			t.Run(begin+", then "+then, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				next := w.open(t)
+				defer func() { _ = next.Close() }()
+				for n, through := int64(1), false; !through; n++ {
+					if n > 12 {
+						t.Fatal("an ensure changes more than a dozen things")
 					}
+					through = w.oneStep(t, next, begin, then, n)
 				}
-				through = w.endAfter(t, k, n)
-				what := fmt.Sprintf("%s, ended after change %d, the next %s", begin, n, then)
-				if f := listed(t, next, k); f.Key != k {
-					t.Errorf("%s: it is not listed", what)
-				}
-				if then == "goes on" {
-					ensure(t, next, k, "")
-					if got, exit := shell(t, w.inside(t, k), `touch /workspace/x && echo mine`); got != "mine" || w.running(t, k) != 1 {
-						t.Errorf("%s: the workspace: %q, %+v", what, got, exit)
-					}
-				}
-				if err := next.Deprovision(t.Context(), k); err != nil {
-					t.Fatal(err)
-				}
-				w.nothing(t)
-				if n > 12 {
-					t.Fatal("an ensure changes more than a dozen things")
-				}
-			}
+			})
 		}
 	}
+}
+
+// oneStep begins with a sandbox in a state, has a server end after its nth change, and sees
+// what the next one makes of that. True when the server came to the end before.
+func (w *world) oneStep(t *testing.T, next sandbox.Provisioner, begin, then string, n int64) bool {
+	t.Helper()
+	k := session("ses_step")
+	if begin == "stopped" {
+		ensure(t, next, k, "")
+		if err := next.Stop(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	through := w.endAfter(t, k, n)
+	if f := listed(t, next, k); f.Key != k {
+		t.Errorf("ended after change %d: it is not listed", n)
+	}
+	if then == "goes on" {
+		ensure(t, next, k, "")
+		if got, exit := shell(t, w.inside(t, k), `touch /workspace/x && echo mine`); got != "mine" || w.running(t, k) != 1 {
+			t.Errorf("ended after change %d: the workspace: %q, %+v", n, got, exit)
+		}
+	}
+	if err := next.Deprovision(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	w.nothing(t)
+	return through
 }
 
 // endAfter ensures with a server that ends after n changes; true when it came to the end.
@@ -151,8 +157,8 @@ type order struct {
 func victim(dir string) {
 	var o order
 	data, err := os.ReadFile(filepath.Join(dir, "order"))
-	if err != nil || json.Unmarshal(data, &o) != nil {
-		os.Exit(2)
+	if err := errors.Join(err, json.Unmarshal(data, &o)); err != nil {
+		panic(err)
 	}
 	p, err := docker.Open(context.Background(), sandbox.Options{
 		Owner: o.Owner, Env: func(name string) string { return o.Env[name] }, Log: slog.New(slog.DiscardHandler),
@@ -160,10 +166,9 @@ func victim(dir string) {
 		Lines: &lines{dir: filepath.Join(dir, "l"), open: map[sandbox.Key]*remote.Link{}},
 	})
 	if err != nil {
-		fmt.Println(err)
-		os.Exit(2)
+		panic(err)
 	}
-	fmt.Println("ready")
+	_, _ = os.Stdout.WriteString("ready\n")
 	ctx := context.Background()
 	for n := range 3 {
 		go func() {
@@ -189,11 +194,7 @@ func TestKilledServersLeaveNothing(t *testing.T) {
 	const kills = 30
 	w := newWorld(t)
 	v := newWay(t, w.engine)
-	dir, err := os.MkdirTemp("", "ck")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := short(t)
 	path, _ := w.hands("")
 	o := order{Owner: w.owner, Hands: path, Env: map[string]string{docker.EnvHost: v.host, docker.EnvImage: imageName, sandbox.EnvMemory: "64m"}}
 	data, err := json.Marshal(o)

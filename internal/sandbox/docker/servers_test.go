@@ -37,7 +37,7 @@ func TestTwoServers(t *testing.T) {
 	defer func() { _ = a.Close() }()
 	defer func() { _ = b.Close() }()
 	k := sandbox.Key{Scope: sandbox.Workflow, ID: "wfx_two"}
-	for round := range 4 {
+	for round := range 3 {
 		var group sync.WaitGroup
 		for _, p := range []sandbox.Provisioner{a, b, a, b, b, a} {
 			group.Go(func() {

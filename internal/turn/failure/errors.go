@@ -9,11 +9,13 @@ import (
 // The errors below are made where something happens, and only there: the type is the
 // proof. Nothing that a remote side says becomes one of them.
 
-// What a workspace in a sandbox proves of a command's start.
+// What a workspace in a sandbox proves of a command's start, and of itself.
 type (
 	StartUnknown     = workspace.StartUnknown
 	StartUnavailable = workspace.StartUnavailable
 	RouteUnknown     = workspace.RouteUnknown
+	RootChanged      = workspace.RootChanged
+	NotVisible       = workspace.NotVisible
 )
 
 // MCPTimeout: an MCP server did not answer in time.

@@ -56,6 +56,12 @@ var table = []row{
 		Code: "sandbox_command_start_unavailable", Retryable: true, Budget: Ordinary, Setup: true,
 		Message: "the sandbox takes no commands; nothing of this one was sent", Advice: later,
 	})},
+	{holds[*RootChanged], always(Failure{
+		Code:    "sandbox_workspace_root_changed",
+		Message: "the workspace in the sandbox is another folder than before: paths that were told before may mean other files",
+		Advice:  "look into the sandbox before anything else",
+	})},
+	{holds[*NotVisible], (*seen).notVisible},
 	{holds[*MCPTimeout], (*seen).mcpTimeout},
 	{holds[*MCPUnavailable], (*seen).mcpUnavailable},
 	{holds[*PolicyChanged], (*seen).policyChanged},
@@ -142,6 +148,16 @@ func (s *seen) endless() bool { return s.provider != nil && holds[*Endless](s) }
 
 // notSent wants proof that nothing was sent, and none that the sandbox may have changed.
 func (s *seen) notSent() bool { return holds[*StartUnavailable](s) && !holds[*RouteUnknown](s) }
+
+// notVisible tells the four things that are known of a file, and nothing of the other side.
+func (s *seen) notVisible() Failure {
+	e, _ := find[*NotVisible](s.err)
+	return Failure{
+		Code: "sandbox_write_not_visible", Message: "a file that was written in the sandbox is not found there as it was written",
+		Advice: "look into the sandbox before anything else",
+		Detail: Bounded(fmt.Sprintf("reason %s, path %s, workdir %s, exit code %d", e.Reason, e.Path, e.Workdir, e.Exit)),
+	}
+}
 
 func (s *seen) mcpTimeout() Failure {
 	e, _ := find[*MCPTimeout](s.err)

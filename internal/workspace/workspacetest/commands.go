@@ -114,11 +114,11 @@ func testExit(t *testing.T, f fixture) {
 func testOutput(t *testing.T, f fixture) {
 	p := f.start(t, "p", "echo one; echo two >&2; pwd; printf three")
 	ended(t, p)
-	real, err := filepath.EvalSymlinks(f.dir)
-	if err != nil {
-		t.Fatal(err)
+	at := f.ws.Name()
+	if real, err := filepath.EvalSymlinks(at); err == nil { // it has that name only inside, where it is far away
+		at = real
 	}
-	want := "one\ntwo\n" + real + "\nthree"
+	want := "one\ntwo\n" + at + "\nthree"
 	out := p.Output(0)
 	if string(out.Text) != want || out.Next != int64(len(want)) || out.Lost != 0 {
 		t.Errorf("it printed %q (%+v), want %q", out.Text, out, want)
