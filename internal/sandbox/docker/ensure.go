@@ -71,30 +71,27 @@ func (d *driver) advance(ctx context.Context, f *form) (runs bool, err error) {
 	return d.again(ctx, f, c)
 }
 
-// fresh makes a sandbox that has no container. A volume that is there says which image it
-// had.
+// fresh makes the container of a sandbox that has none, from the image that is configured.
+// A volume that is there is used.
 func (d *driver) fresh(ctx context.Context, f *form) (bool, error) {
-	kept := image{}
 	if f.key.Scope.Keeps() {
 		v, err := d.engine.VolumeInspect(ctx, f.name, client.VolumeInspectOptions{})
 		switch {
 		case err == nil && !d.mine(f.key, v.Volume.Labels):
 			return false, d.stranger(f.key, "volume")
-		case err == nil:
-			kept = imageOf(v.Volume.Labels)
-		case !errdefs.IsNotFound(err):
+		case err != nil && !errdefs.IsNotFound(err):
 			return false, failed(ctx, "made", f.key, err)
 		}
 	}
-	i, err := d.elect(ctx, f.key, kept)
+	i, err := d.elect(ctx, f.key, image{})
 	if err != nil {
 		return false, err
 	}
 	return d.make(ctx, f, i, 0, true)
 }
 
-// again makes the container of a sandbox anew that has stopped: with the image that it had
-// and with its volume.
+// again makes the container anew of a sandbox that ended by itself: with the image that it
+// had and with its volume.
 func (d *driver) again(ctx context.Context, f *form, old *container.InspectResponse) (bool, error) {
 	i, err := d.elect(ctx, f.key, imageOf(old.Config.Labels))
 	if err != nil {
@@ -103,8 +100,7 @@ func (d *driver) again(ctx context.Context, f *form, old *container.InspectRespo
 	if err := d.discard(ctx, old.ID); err != nil {
 		return d.outcome(ctx, f.key, err)
 	}
-	unprepared := old.State.Status == container.StateCreated
-	return d.make(ctx, f, i, epochOf(old.Config.Labels), unprepared)
+	return d.make(ctx, f, i, epochOf(old.Config.Labels), old.State.Status == container.StateCreated)
 }
 
 // make creates the container and starts it. Its epoch is above before, the last known.
