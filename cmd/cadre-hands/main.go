@@ -38,33 +38,6 @@ func main() {
 	}
 }
 
-// become makes this process one of another user, UID:GID, and starts it anew: nothing of root
-// is left in it, no capability and no descriptor.
-func become(user string) error {
-	var uid, gid int
-	if _, err := fmt.Sscanf(user, "%d:%d", &uid, &gid); err != nil || uid <= 0 || gid <= 0 {
-		return fault.New(fault.InvalidArgument, "BAD_USER", "%s=%s names no user: it is UID:GID, and neither is 0", hands.EnvUser, user)
-	}
-	for fd := 3; fd < 256; fd++ {
-		syscall.CloseOnExec(fd)
-	}
-	for _, do := range []func() error{
-		func() error { return syscall.Setgroups([]int{gid}) },
-		func() error { return syscall.Setresgid(gid, gid, gid) },
-		func() error { return syscall.Setresuid(uid, uid, uid) },
-		func() error { return os.Unsetenv(hands.EnvUser) },
-	} {
-		if err := do(); err != nil {
-			return err
-		}
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	return syscall.Exec(self, os.Args, os.Environ()) //nolint:gosec // this very program
-}
-
 // run serves until ctx ends, and ends what it started.
 func run(ctx context.Context, log *slog.Logger) error {
 	if os.Geteuid() == 0 && os.Getenv(hands.EnvUser) != "" {

@@ -48,7 +48,7 @@ var attempts = []attempt{
 	{"writing to /run", `touch /run/x`, denied},
 	{"a system control", `echo 1 >/proc/sys/kernel/panic`, denied + `|can't create`},
 	{"the core pattern", `echo '|/tmp/x' >/proc/sys/kernel/core_pattern`, denied + `|can't create`},
-	{"the system request key", `echo h >/proc/sysrq-trigger`, denied + `|can't create`},
+	{"the system request key", `echo h >/proc/sysrq-trigger`, denied + `|can't create|no such`},
 	{"the kernel's hotplug program", `echo /tmp/x >/sys/kernel/uevent_helper`, denied + `|can't create|no such`},
 	{"a cgroup's release program", `echo /tmp/x >/sys/fs/cgroup/release_agent; mkdir /sys/fs/cgroup/x /sys/fs/cgroup/memory/x /sys/fs/cgroup/pids/x`, denied + `|can't create|no such`},
 	{"more memory by its cgroup", `for f in /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes; do echo 99999999999 >$f; done`, denied + `|can't create|no such`},
@@ -112,7 +112,7 @@ var attempts = []attempt{
 	// Bounds.
 	{"a fork bomb", `sh -c 'bomb() { bomb | bomb & }; bomb' 2>/dev/null; sleep 1; echo over`, `over|^$`},
 	{"many processes", `sh -c 'i=0; while [ $i -lt 400 ]; do sleep 2 & i=$((i+1)); done' 2>/dev/null && echo ESCAPED || echo bounded`, `bounded`},
-	{"a file of ten gigabytes", `dd if=/dev/zero of=big bs=1048576 count=10240 2>/dev/null; wc -c <big; rm -f big`, `^(6710[0-9]{4}|0)$`},
+	{"a file of ten gigabytes", `dd if=/dev/zero of=big bs=1048576 count=10240 2>/dev/null; wc -c <big; rm -f big`, `(^|\n|dev/null)(6710[0-9]{4}|0)$`},
 	{"a hole of ten gigabytes", `dd if=/dev/zero of=hole bs=1 count=1 seek=10737418240 2>&1; rm -f hole`, `(?i)too large|size limit|exceeded|^$`},
 	{"more memory than it has", `tail -c 2147483648 /dev/zero >/dev/null; echo ended`, `ended`},
 	{"memory by /tmp", `i=0; while [ $i -lt 10 ]; do head -c 60000000 /dev/zero >/tmp/m$i || break; i=$((i+1)); done 2>/dev/null; ls /tmp | grep -c '^m'; rm -f /tmp/m*`, `^[1-6]$`},

@@ -15,6 +15,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/id"
 	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/sandbox/docker/dockertest"
+	"github.com/cadre-dev/cadre/internal/sandbox/localprocess"
 	"github.com/cadre-dev/cadre/internal/workspace"
 )
 
@@ -28,6 +29,7 @@ type subject struct {
 
 // subjects are the drivers.
 var subjects = []subject{
+	{localprocess.Name, localServer},
 	{"docker", func(t *testing.T) *server {
 		dockertest.Shared(t).Image(t, dockerImage)
 		return dockerServer(t, folder(t), id.New("own"))

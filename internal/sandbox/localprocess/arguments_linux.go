@@ -49,7 +49,7 @@ func (d *Driver) isolation() []string {
 		"--cap-drop", "ALL",
 	}
 	if d.root { // the program inside becomes the user inside at once, and needs leave for that
-		args = append(args, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+		args = append(args, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP")
 	} else {
 		args = append(args, "--unshare-user", "--uid", strconv.Itoa(insideUser), "--gid", strconv.Itoa(insideGroup))
 	}

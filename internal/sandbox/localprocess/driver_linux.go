@@ -45,6 +45,27 @@ type turn struct {
 }
 
 func open(ctx context.Context, o sandbox.Options) (*Driver, error) {
+	d, err := prepare(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(d.dir, 0o711); err != nil { //nolint:gosec // below a folder that is the server's alone
+		return nil, sandbox.ErrUnusable.Saying("the folder of the sandboxes cannot be made: %v", err)
+	}
+	sweep(d.dir)
+	d.groups = openGroups(o.Owner)
+	d.log.InfoContext(ctx, "sandboxes are processes", "bounds", d.groups.String())
+	return d, nil
+}
+
+// usable tells whether sandboxes can be made, and touches none.
+func usable(ctx context.Context, o sandbox.Options) error {
+	_, err := prepare(ctx, o)
+	return err
+}
+
+// prepare looks for all that is needed, and tries it.
+func prepare(ctx context.Context, o sandbox.Options) (*Driver, error) {
 	limits, err := sandbox.LimitsFromEnv(o.Env)
 	if err != nil {
 		return nil, err
@@ -61,9 +82,6 @@ func open(ctx context.Context, o sandbox.Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o711); err != nil {
-		return nil, sandbox.ErrUnusable.Saying("the folder of the sandboxes cannot be made: %v", err)
-	}
 	filter, err := filterOf(runtime.GOARCH)
 	if err != nil {
 		return nil, err
@@ -76,13 +94,7 @@ func open(ctx context.Context, o sandbox.Options) (*Driver, error) {
 		bwrap: bwrap, hands: hands, dir: dir, lines: o.Lines, limits: limits, filter: filter, root: os.Geteuid() == 0, log: log,
 		children: map[sandbox.Key]*child{}, turns: map[sandbox.Key]*turn{},
 	}
-	sweep(dir)
-	d.groups = openGroups(o.Owner)
-	if err := d.probe(ctx); err != nil {
-		return nil, err
-	}
-	log.InfoContext(ctx, "sandboxes are processes", "bounds", d.groups.String())
-	return d, nil
+	return d, d.probe(ctx)
 }
 
 // enter waits for the turn to change a sandbox.

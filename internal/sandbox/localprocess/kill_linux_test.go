@@ -104,15 +104,19 @@ func TestKilledServers(t *testing.T) {
 		if _, err := out.Read(said); err != nil || string(said) != "begun\n" {
 			t.Fatalf("the victim says %q, %v", said, err)
 		}
-		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
+		<-time.NewTimer(time.Duration(random.IntN(400)) * time.Millisecond).C // any instant will do
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		d := w.driver(t)
-		for end := time.Now().Add(5 * time.Second); len(left(w.data)) > 0 || sleepers() > 0; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
+		tick, late := time.NewTicker(5*time.Millisecond), time.After(5*time.Second)
+		for len(left(w.data)) > 0 || sleepers() > 0 {
+			select {
+			case <-tick.C:
+			case <-late:
 				t.Fatalf("kill %d: the processes %v and %d commands are left", n, left(w.data), sleepers())
 			}
 		}
+		tick.Stop()
 		if all, err := d.List(t.Context()); err != nil || len(all) > 3 {
 			t.Errorf("kill %d: %v, %v", n, all, err)
 		}

@@ -21,13 +21,7 @@ const Name = "local-process"
 
 // Registration is the driver.
 var Registration = sandbox.Registration{
-	Name: Name,
-	Open: func(ctx context.Context, o sandbox.Options) (sandbox.Provisioner, error) { return open(ctx, o) },
-	Usable: func(ctx context.Context, o sandbox.Options) error {
-		d, err := open(ctx, o)
-		if err != nil {
-			return err
-		}
-		return d.Close()
-	},
+	Name:   Name,
+	Open:   func(ctx context.Context, o sandbox.Options) (sandbox.Provisioner, error) { return open(ctx, o) },
+	Usable: usable,
 }

@@ -8,6 +8,10 @@ import (
 	"github.com/cadre-dev/cadre/internal/sandbox"
 )
 
-func open(context.Context, sandbox.Options) (sandbox.Provisioner, error) {
-	return nil, sandbox.ErrUnusable.Saying("%s=%s needs Linux, whose namespaces hold the sandboxes: choose docker", sandbox.EnvProvisioner, Name)
+func open(ctx context.Context, o sandbox.Options) (sandbox.Provisioner, error) {
+	return nil, usable(ctx, o)
+}
+
+func usable(context.Context, sandbox.Options) error {
+	return sandbox.ErrUnusable.Saying("%s=%s needs Linux, whose namespaces hold the sandboxes: choose docker", sandbox.EnvProvisioner, Name)
 }
