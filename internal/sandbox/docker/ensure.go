@@ -116,7 +116,7 @@ func (d *driver) make(ctx context.Context, f *form, i image, before int64, unpre
 // as the container holds it.
 func (d *driver) start(ctx context.Context, f *form, id string, i image, unprepared bool) (bool, error) {
 	if unprepared && f.key.Scope.Keeps() {
-		if err := d.giveAway(ctx, f, i); err != nil {
+		if err := d.giveAway(ctx, f, id, i); err != nil {
 			return d.outcome(ctx, f.key, err)
 		}
 	}
@@ -130,13 +130,21 @@ func (d *driver) start(ctx context.Context, f *form, id string, i image, unprepa
 	return d.outcome(ctx, f.key, err)
 }
 
-// giveAway makes the workspace's folder the user's.
-func (d *driver) giveAway(ctx context.Context, f *form, i image) error {
+// givenAway is the mode of the workspace's folder when it is the user's. The engine makes it
+// with another one.
+const givenAway = 0o775
+
+// giveAway makes the workspace's folder the user's, unless it is.
+func (d *driver) giveAway(ctx context.Context, f *form, id string, i image) error {
+	at, err := d.engine.ContainerStatPath(ctx, id, client.ContainerStatPathOptions{Path: workspace})
+	if err != nil || at.Stat.Mode.Perm() == givenAway {
+		return err
+	}
 	made, err := d.engine.ContainerCreate(ctx, d.prepare(f, i))
 	if err != nil {
 		return err
 	}
-	err = d.copy(ctx, made.ID, "/", tar.Header{Typeflag: tar.TypeDir, Name: workspace[1:] + "/", Mode: 0o755}, nil)
+	err = d.copy(ctx, made.ID, "/", tar.Header{Typeflag: tar.TypeDir, Name: workspace[1:] + "/", Mode: givenAway}, nil)
 	// Whether or not it went well: what never runs is not kept, even when the caller left.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
