@@ -31,7 +31,7 @@ func become(user string) error {
 	}
 	runtime.LockOSThread() // capabilities are a thread's, and the one that starts the program anew keeps its own
 	for c := range uintptr(lastCapability + 1) {
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && err != unix.EINVAL { //nolint:errorlint // an Errno as it is
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && err != unix.EINVAL {
 			return fmt.Errorf("give up capability %d: %w", c, err)
 		}
 	}

@@ -227,7 +227,9 @@ func TestATurnEndsBeforeItsSandboxIsReady(t *testing.T) {
 	if err := w.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	<-left
+	if err := <-left; err == nil {
+		t.Error("nobody told the sandbox that the turn has ended")
+	}
 	all := w.events()
 	if last := all[len(all)-1]; last.GetType() != "session.status.changed" && last.GetType() != "turn.completed" || last.GetAssociation() != eventv1.Association_current {
 		t.Errorf("the log ends with %v", last)

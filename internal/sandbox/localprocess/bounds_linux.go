@@ -99,7 +99,7 @@ func (g groups) remove(name string) {
 			if err := os.Remove(filepath.Join(dir, name)); err == nil || errors.Is(err, os.ErrNotExist) {
 				break
 			}
-			time.Sleep(emptyWait)
+			<-time.NewTimer(emptyWait).C
 		}
 	}
 }

@@ -69,7 +69,7 @@ func killBelow(pid int) {
 // folder says that no other server works on them.
 func sweep(dir string) {
 	for end := time.Now().Add(endTime); killAll(dir) > 0 && time.Now().Before(end); {
-		time.Sleep(emptyWait)
+		<-time.NewTimer(emptyWait).C
 	}
 }
 

@@ -97,7 +97,7 @@ func newWorld(t *testing.T) *world {
 	if path, err := program(); err != nil {
 		t.Fatalf("cadre-hands cannot be built: %v\n%s", err, path)
 	}
-	short, err := os.MkdirTemp("", "lp") // the names of sockets are short
+	short, err := os.MkdirTemp("", "lp") //nolint:usetesting // the names of sockets are short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func instances(k sandbox.Key) int {
 // also without a token.
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	newWorld(t).driver(t).Close() //nolint:errcheck // it is only looked whether there can be one
+	_ = newWorld(t).driver(t).Close() // it is only looked whether there can be one
 	sandboxtest.Run(t, func(t *testing.T) sandboxtest.Subject {
 		w := newWorld(t)
 		file := func(k sandbox.Key, name string) string {

@@ -25,17 +25,15 @@ func victim(dir string) {
 	ctx := context.Background()
 	d, err := open(ctx, w.options())
 	if err != nil {
-		println(err.Error())
-		os.Exit(3)
+		panic(err)
 	}
-	println("begun")
+	_, _ = os.Stderr.WriteString("begun\n")
 	for n := range 3 {
 		k := sandbox.Key{Scope: sandbox.Session, ID: "ses_" + strconv.Itoa(n)}
 		go func() {
 			for {
 				if err := d.EnsureSession(ctx, k.ID, sandbox.NewEnv("q", "token", "user")); err != nil {
-					println(err.Error())
-					os.Exit(3)
+					panic(err)
 				}
 				w.mu.Lock()
 				link := w.open[k]
