@@ -74,8 +74,8 @@ func (f Failure) Proto() *agentexecutionv1.ExecutionError {
 	if f.Advice != "" {
 		text += "; " + f.Advice
 	}
-	if f.Wait > 0 {
-		text += fmt.Sprintf("; it asks to wait %s", f.Wait.Round(time.Second))
+	if wait := f.Wait.Round(time.Second); wait != 0 {
+		text += fmt.Sprintf("; it asks to wait %s", wait)
 	}
 	return &agentexecutionv1.ExecutionError{
 		Code: f.Code, Message: text, Retryable: f.Retryable, Detail: f.Detail, QuotaScope: string(f.Quota),

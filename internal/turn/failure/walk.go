@@ -30,8 +30,10 @@ type seen struct {
 
 // read looks at an error once.
 func read(err error) *seen {
-	s := &seen{err: err, texts: texts(err)}
-	s.provider, _ = find[*model.Error](err)
+	s := &seen{err: err}
+	if s.provider, _ = find[*model.Error](err); s.provider == nil { // else its category says all
+		s.texts = texts(err)
+	}
 	s.fault, _ = find[*fault.Fault](err)
 	each(err, func(e error) bool {
 		if told, ok := e.(interface{ HTTPStatus() int }); ok {
@@ -73,24 +75,17 @@ func find[T error](err error) (found T, ok bool) {
 	return found, ok
 }
 
-// texts collects what an error says, bounded: of each error its text, of a provider's
-// error code, type and words, and of a body that was decoded from JSON the fields code,
+// texts collects what an error says, bounded: of each error its text, and of a body that was decoded from JSON the fields code,
 // message, name, param and type, there and in what it nests under error, cause, response
 // and data.
 func texts(err error) []string {
 	c := &collector{}
 	each(err, func(e error) bool {
-		if provider, ok := e.(*model.Error); ok { //nolint:errorlint // each shows every error of the chain
-			c.add(provider.Code)
-			c.add(provider.Type)
-			c.add(provider.Message)
-			return true
-		}
 		c.add(e.Error())
 		if b, ok := e.(interface{ Body() any }); ok {
 			c.body(b.Body())
 		}
-		return len(c.texts) < mostTexts
+		return true
 	})
 	return c.texts
 }
@@ -148,8 +143,9 @@ const bareSentence = "Connection error."
 // lost are the connection's own errors.
 var lost = []error{syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNREFUSED, syscall.EPIPE}
 
-// other tells whether nothing better is known of an error than what it says itself.
-func (s *seen) other() bool { return s.provider == nil && s.fault == nil }
+// other tells whether nothing better is known of an error than what it says itself: a
+// provider's has its row above.
+func (s *seen) other() bool { return s.fault == nil }
 
 func (s *seen) says(words *regexp.Regexp) bool {
 	return slices.ContainsFunc(s.texts, words.MatchString)
