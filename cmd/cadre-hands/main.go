@@ -26,6 +26,10 @@ var version = "dev"
 const endTime = 10 * time.Second
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "version" {
+		fmt.Println("cadre-hands", version)
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
@@ -36,6 +40,9 @@ func main() {
 
 // run serves until ctx ends, and ends what it started.
 func run(ctx context.Context, log *slog.Logger) error {
+	if os.Geteuid() == 0 && os.Getenv(hands.EnvUser) != "" {
+		return become(os.Getenv(hands.EnvUser))
+	}
 	if os.Geteuid() == 0 {
 		return fault.New(fault.FailedPrecondition, "HANDS_AS_ROOT", "it runs as root, which commands of agents never do: start it as another user")
 	}

@@ -366,7 +366,7 @@ func (a *App) dispatcher(owner string) error {
 	a.verbs = append(a.verbs, server.ModelsVerb(a.deps, a.known), server.InfoVerb(server.Facts{
 		Version: a.opt.Version, BootID: a.boot, StartedAt: a.started, Kinds: kinds, Providers: a.models.Names(), Tools: a.tools.Names(),
 		Store: a.driver, Engine: a.opt.Engine, Notices: a.control.Notices,
-	}, a.health), server.LicenseVerb(license.Absent{}, failpoint.Now, a.log))
+	}, a.health), server.LicenseVerb(a.deps, license.Absent{}, a.log))
 	a.dispatch, err = server.NewDispatcher(a.verbs, []identity.Verifier{verifier}, validator, a.log)
 	return err
 }

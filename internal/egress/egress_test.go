@@ -22,13 +22,13 @@ import (
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	l, err := egress.Parse(" proxy.golang.org, *.NPMJS.org,git.example:22 ,,*.deep.example:8443")
+	l, err := egress.Parse(" modules.example, *.PACKAGES.example,git.example:22 ,,*.deep.example:8443")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for address, want := range map[string]bool{
-		"proxy.golang.org:443": true, "proxy.golang.org:80": true, "PROXY.golang.ORG.:443": true, "proxy.golang.org:22": false, "x.proxy.golang.org:443": false,
-		"registry.npmjs.org:443": true, "a.b.npmjs.org:443": true, "npmjs.org:443": false, "evilnpmjs.org:443": false, "npmjs.org.evil.example:443": false,
+		"modules.example:443": true, "modules.example:80": true, "MODULES.Example.:443": true, "modules.example:22": false, "x.modules.example:443": false,
+		"a1.packages.example:443": true, "a.b.packages.example:443": true, "packages.example:443": false, "evilpackages.example:443": false, "packages.example.evil.example:443": false,
 		"git.example:22": true, "git.example:443": false, "x.deep.example:8443": true, "x.deep.example:443": false, "127.0.0.1:443": false,
 	} {
 		host, port, _ := net.SplitHostPort(address)

@@ -47,7 +47,7 @@ func Parse(list string) (l List, err error) {
 
 func bad(entry string) error {
 	return fault.New(fault.InvalidArgument, "BAD_SANDBOX_EGRESS",
-		"%s: %q is no host that sandboxes may reach: write names such as proxy.golang.org or *.npmjs.org, with a port or without, and commas between; addresses are not taken", Env, entry)
+		"%s: %q is no host that sandboxes may reach: write names such as modules.example or *.packages.example, with a port or without, and commas between; addresses are not taken", Env, entry)
 }
 
 // plain tells a name: addresses have none, and could be spelled in many ways.

@@ -16,6 +16,7 @@ import (
 const (
 	EnvSocket = "CADRE_HANDS_SOCKET" // of the server, seen from inside
 	EnvRoot   = "CADRE_HANDS_ROOT"   // the workspace's folder; default DefaultRoot
+	EnvUser   = "CADRE_HANDS_USER"   // UID:GID that a program which was started as root becomes
 )
 
 // DefaultRoot is where sandboxes have their workspace.

@@ -28,7 +28,7 @@ func TestANamedProgramCounts(t *testing.T) {
 	for said, env := range map[string]func(string) string{
 		"can be run: it is no file that can be executed": named(file),
 		"can be run: no such file or directory":          named(file + "x"),
-		"no program that can be run":                        named(filepath.Dir(file)),
+		"no program that can be run":                     named(filepath.Dir(file)),
 	} {
 		if _, err := New(t.TempDir(), env).File("amd64"); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), said) {
 			t.Errorf("%q: %v", said, err)

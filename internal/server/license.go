@@ -3,11 +3,11 @@ package server
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
 	serverv1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1"
 	"github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1/serverv1connect"
 	"github.com/cadre-dev/cadre/internal/license"
@@ -16,12 +16,12 @@ import (
 
 // LicenseVerb answers GetLicenseStatus. It owns the clock: the provider judges for the very
 // instant that the answer names.
-func LicenseVerb(p license.Provider, clock func() time.Time, log *slog.Logger) pipeline.Verb {
+func LicenseVerb(d pipeline.Deps, p license.Provider, log *slog.Logger) pipeline.Verb {
 	return pipeline.Verb{
-		Procedure: serverv1connect.ServerServiceGetLicenseStatusProcedure,
-		Output:    func() proto.Message { return &serverv1.LicenseStatus{} },
-		Steps: []pipeline.Step{{Name: "judge", Do: func(ctx context.Context, r *pipeline.Request) error {
-			now := clock()
+		Procedure: serverv1connect.ServerServiceGetLicenseStatusProcedure, Permission: "view",
+		Output: func() proto.Message { return &serverv1.LicenseStatus{} },
+		Steps: []pipeline.Step{pipeline.Authorize(d, "view", resourcev1.ResourceKind_license), pipeline.Validate(d), {Name: "judge", Do: func(ctx context.Context, r *pipeline.Request) error {
+			now := d.Now()
 			report, err := p.Status(ctx, now)
 			if err == nil {
 				err = report.Check()

@@ -14,6 +14,7 @@ import (
 	serverv1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1"
 	"github.com/cadre-dev/cadre/gen/go/cadre/platform/server/v1/serverv1connect"
 	"github.com/cadre-dev/cadre/gen/go/rpc"
+	"github.com/cadre-dev/cadre/internal/authz/operator"
 	"github.com/cadre-dev/cadre/internal/identity"
 	"github.com/cadre-dev/cadre/internal/license"
 	"github.com/cadre-dev/cadre/internal/pipeline"
@@ -32,9 +33,19 @@ func (j judged) Status(_ context.Context, now time.Time) (license.Report, error)
 	return j.report, j.err
 }
 
+// licenseDeps allow the operator.
+func licenseDeps(t *testing.T, now time.Time) pipeline.Deps {
+	t.Helper()
+	v, err := pipeline.NewValidator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pipeline.Deps{Authz: operator.New("op"), Validator: v, Now: func() time.Time { return now }}
+}
+
 func licenseStatus(t *testing.T, p license.Provider, now time.Time) (*serverv1.LicenseStatus, error) {
 	t.Helper()
-	h, _ := serve(t, server.LicenseVerb(p, func() time.Time { return now }, slog.New(slog.DiscardHandler)))
+	h, _ := serve(t, server.LicenseVerb(licenseDeps(t, now), p, slog.New(slog.DiscardHandler)))
 	req := connect.NewRequest(&serverv1.GetLicenseStatusRequest{})
 	req.Header().Set("Authorization", "Bearer "+token)
 	res, err := serverv1connect.NewServerServiceClient(h.Client(), h.URL).GetLicenseStatus(t.Context(), req)
@@ -78,15 +89,11 @@ func TestTheLicenseStatusIsTheProviders(t *testing.T) {
 func TestWithoutALicenseTheStatusIsAbsent(t *testing.T) {
 	t.Parallel()
 	for _, edition := range []string{"", server.OpenSource, "enterprise", "cloud"} {
-		v, err := pipeline.NewValidator()
-		if err != nil {
-			t.Fatal(err)
-		}
-		log := slog.New(slog.DiscardHandler)
+		deps, log := licenseDeps(t, time.Now()), slog.New(slog.DiscardHandler)
 		d, err := server.NewDispatcher([]pipeline.Verb{
-			server.LicenseVerb(license.Absent{}, time.Now, log),
+			server.LicenseVerb(deps, license.Absent{}, log),
 			server.InfoVerb(server.Facts{Edition: edition}, func(context.Context) []string { return nil }),
-		}, []identity.Verifier{gate{}}, v, log)
+		}, []identity.Verifier{gate{}}, deps.Validator, log)
 		if err != nil {
 			t.Fatal(err)
 		}

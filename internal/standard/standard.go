@@ -27,6 +27,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/pipeline"
 	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/sandbox/docker"
+	"github.com/cadre-dev/cadre/internal/sandbox/localprocess"
 	"github.com/cadre-dev/cadre/internal/search"
 	"github.com/cadre-dev/cadre/internal/search/fts5"
 	"github.com/cadre-dev/cadre/internal/search/postings"
@@ -150,6 +151,7 @@ func Store(env func(name string) string) StoreDriver {
 // Sandboxes are the sandbox drivers.
 func Sandboxes() []sandbox.Registration {
 	return []sandbox.Registration{
+		localprocess.Registration,
 		docker.Registration,
 	}
 }

@@ -3,7 +3,9 @@
 //
 // A sandbox is one container and, where its workspace is kept, one named volume. The
 // container holds nothing that lasts: its root is read-only, so that each start makes it
-// anew from the image that the sandbox has, around the same volume. Whoever runs inside is
+// anew around the same volume. Its image is the one that was configured when it was made; a
+// container that ended by itself is made anew with that, and after a Stop with the one that
+// is configured then. Whoever runs inside is
 // user 65532, without capabilities, without a network unless one is named, bounded in
 // memory, processors, processes and the size of a file.
 //

@@ -71,30 +71,27 @@ func (d *driver) advance(ctx context.Context, f *form) (runs bool, err error) {
 	return d.again(ctx, f, c)
 }
 
-// fresh makes a sandbox that has no container. A volume that is there says which image it
-// had.
+// fresh makes the container of a sandbox that has none, from the image that is configured.
+// A volume that is there is used.
 func (d *driver) fresh(ctx context.Context, f *form) (bool, error) {
-	kept := image{}
 	if f.key.Scope.Keeps() {
 		v, err := d.engine.VolumeInspect(ctx, f.name, client.VolumeInspectOptions{})
 		switch {
 		case err == nil && !d.mine(f.key, v.Volume.Labels):
 			return false, d.stranger(f.key, "volume")
-		case err == nil:
-			kept = imageOf(v.Volume.Labels)
-		case !errdefs.IsNotFound(err):
+		case err != nil && !errdefs.IsNotFound(err):
 			return false, failed(ctx, "made", f.key, err)
 		}
 	}
-	i, err := d.elect(ctx, f.key, kept)
+	i, err := d.elect(ctx, f.key, image{})
 	if err != nil {
 		return false, err
 	}
 	return d.make(ctx, f, i, 0, true)
 }
 
-// again makes the container of a sandbox anew that has stopped: with the image that it had
-// and with its volume.
+// again makes the container anew of a sandbox that ended by itself: with the image that it
+// had and with its volume.
 func (d *driver) again(ctx context.Context, f *form, old *container.InspectResponse) (bool, error) {
 	i, err := d.elect(ctx, f.key, imageOf(old.Config.Labels))
 	if err != nil {
@@ -103,8 +100,7 @@ func (d *driver) again(ctx context.Context, f *form, old *container.InspectRespo
 	if err := d.discard(ctx, old.ID); err != nil {
 		return d.outcome(ctx, f.key, err)
 	}
-	unprepared := old.State.Status == container.StateCreated
-	return d.make(ctx, f, i, epochOf(old.Config.Labels), unprepared)
+	return d.make(ctx, f, i, epochOf(old.Config.Labels), old.State.Status == container.StateCreated)
 }
 
 // make creates the container and starts it. Its epoch is above before, the last known.
@@ -120,7 +116,7 @@ func (d *driver) make(ctx context.Context, f *form, i image, before int64, unpre
 // as the container holds it.
 func (d *driver) start(ctx context.Context, f *form, id string, i image, unprepared bool) (bool, error) {
 	if unprepared && f.key.Scope.Keeps() {
-		if err := d.giveAway(ctx, f, i); err != nil {
+		if err := d.giveAway(ctx, f, id, i); err != nil {
 			return d.outcome(ctx, f.key, err)
 		}
 	}
@@ -134,13 +130,21 @@ func (d *driver) start(ctx context.Context, f *form, id string, i image, unprepa
 	return d.outcome(ctx, f.key, err)
 }
 
-// giveAway makes the workspace's folder the user's.
-func (d *driver) giveAway(ctx context.Context, f *form, i image) error {
+// givenAway is the mode of the workspace's folder when it is the user's. The engine makes it
+// with another one.
+const givenAway = 0o775
+
+// giveAway makes the workspace's folder the user's, unless it is.
+func (d *driver) giveAway(ctx context.Context, f *form, id string, i image) error {
+	at, err := d.engine.ContainerStatPath(ctx, id, client.ContainerStatPathOptions{Path: workspace})
+	if err != nil || at.Stat.Mode.Perm() == givenAway {
+		return err
+	}
 	made, err := d.engine.ContainerCreate(ctx, d.prepare(f, i))
 	if err != nil {
 		return err
 	}
-	err = d.copy(ctx, made.ID, "/", tar.Header{Typeflag: tar.TypeDir, Name: workspace[1:] + "/", Mode: 0o755}, nil)
+	err = d.copy(ctx, made.ID, "/", tar.Header{Typeflag: tar.TypeDir, Name: workspace[1:] + "/", Mode: givenAway}, nil)
 	// Whether or not it went well: what never runs is not kept, even when the caller left.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()

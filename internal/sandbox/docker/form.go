@@ -38,7 +38,6 @@ const (
 const (
 	openFiles   = 4096 // an engine that may not raise its own limit has that at least
 	firstToKill = 500  // of this machine, when its memory ends
-	stopSeconds = 5    // what runs inside has until it is killed
 )
 
 // form is what a container is made of, but for its image and its epoch.
@@ -59,10 +58,9 @@ func (d *driver) form(k sandbox.Key, env sandbox.Env, lineDir, file string) *for
 	if f.token != "" {
 		vars = append(vars, varToken+"="+tokenFile)
 	}
-	stop := stopSeconds
 	f.config = container.Config{
 		Hostname: "sandbox", User: user, Env: vars, Entrypoint: []string{program}, Cmd: []string{}, WorkingDir: workspace,
-		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, StopSignal: "SIGTERM", StopTimeout: &stop,
+		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, StopSignal: "SIGTERM",
 	}
 	l, on := d.config.limits, true
 	f.host = container.HostConfig{
@@ -122,18 +120,16 @@ func (d *driver) create(f *form, i image, epoch int64) client.ContainerCreateOpt
 	})
 	maps.Copy(config.Labels, i.labels())
 	if f.key.Scope.Keeps() {
-		host.Mounts = append(host.Mounts[:len(host.Mounts):len(host.Mounts)], d.volume(f.key, f.name, i))
+		host.Mounts = append(host.Mounts[:len(host.Mounts):len(host.Mounts)], d.volume(f.key, f.name))
 	}
 	return client.ContainerCreateOptions{Name: f.name, Config: &config, HostConfig: &host}
 }
 
 // volume is the workspace. The engine makes it when there is none of that name.
-func (d *driver) volume(k sandbox.Key, name string, i image) mount.Mount {
-	labels := d.owned(k)
-	maps.Copy(labels, i.labels())
+func (d *driver) volume(k sandbox.Key, name string) mount.Mount {
 	return mount.Mount{
 		Type: mount.TypeVolume, Source: name, Target: workspace,
-		VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: labels},
+		VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: d.owned(k)},
 	}
 }
 
@@ -144,6 +140,6 @@ func (d *driver) prepare(f *form, i image) client.ContainerCreateOptions {
 	labels[labelRole] = rolePrepare
 	return client.ContainerCreateOptions{
 		Config:     &container.Config{Image: i.id, Labels: labels, User: user, Entrypoint: []string{program}, NetworkDisabled: true},
-		HostConfig: &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{d.volume(f.key, f.name, i)}},
+		HostConfig: &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{d.volume(f.key, f.name)}},
 	}
 }

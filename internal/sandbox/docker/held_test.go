@@ -68,8 +68,8 @@ func TestHeld(t *testing.T) {
 	for line, want := range map[string]string{
 		`id -u; id -g; id -G`: "65532\n65532\n65532",
 		`grep -E '^(CapPrm|CapEff|CapBnd|CapInh|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\t' | tr '\n' ' '`: "CapInh:0000000000000000 CapPrm:0000000000000000 CapEff:0000000000000000 CapBnd:0000000000000000 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2",
-		`touch /x /bin/x /etc/x /run/x /run/cadre/x /data/x 2>/dev/null || echo refused`:                           "refused",
-		`ls -d /x /bin/x /etc/x /run/x /run/cadre/x /data/x 2>/dev/null | wc -l`:                                   "0",
+		`touch /x /bin/x /etc/x /run/x /run/cadre/x /data/x 2>/dev/null || echo refused`:                                   "refused",
+		`ls -d /x /bin/x /etc/x /run/x /run/cadre/x /data/x 2>/dev/null | wc -l`:                                           "0",
 		`touch /workspace/x /tmp/x "$HOME/x" && echo written`:                                                              "written",
 		`printf '#!/bin/sh\necho ran' >/tmp/p && chmod +x /tmp/p && /tmp/p`:                                                "ran",
 		`ls /sys/class/net`: "lo",

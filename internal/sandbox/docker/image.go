@@ -22,8 +22,8 @@ func imageOf(labels map[string]string) image {
 	return image{id: labels[labelImageID], name: labels[labelImage]}
 }
 
-// elect chooses the image of a container: the one that the sandbox has, else the one that
-// is configured now. One that the engine has lost is told and replaced, since a sandbox
+// elect chooses the image of a container: the one that the sandbox had, if any, else the one
+// that is configured now. One that the engine has lost is told and replaced, since a sandbox
 // that never starts again would keep nothing either.
 func (d *driver) elect(ctx context.Context, k sandbox.Key, kept image) (image, error) {
 	if kept.id != "" {

@@ -41,10 +41,11 @@ func listed(t *testing.T, p sandbox.Provisioner, k sandbox.Key) sandbox.Found {
 	return all[i]
 }
 
-// T97: a re-pin of the image changes no sandbox that there is, whether it runs, was stopped,
-// or lost its container; also when the name means another image by now. T98: what is made
-// after a removal has the new one. T95, T96: each container says the policy along with the
-// image, whatever state it was made from.
+// T97: a re-pin of the image changes no sandbox that there is, whether it runs or ended by
+// itself; also when the name means another image by now. T98: after a stop, which is what
+// reaping does, and after a removal the successor has the new one; after the stop with the
+// old workspace. T95, T96: each container says the policy along with the image, however it
+// was made.
 func TestImageCountsForNewSandboxes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -55,6 +56,9 @@ func TestImageCountsForNewSandboxes(t *testing.T) {
 	k := session("ses_image")
 	p := w.open(t)
 	ensure(t, p, k, "")
+	if got, _ := shell(t, w.inside(t, k), "echo kept >note && echo written"); got != "written" {
+		t.Fatalf("inside: %q", got)
+	}
 	_ = p.Close()
 
 	w.env[docker.EnvImage] = next
@@ -71,29 +75,53 @@ func TestImageCountsForNewSandboxes(t *testing.T) {
 			t.Errorf("%s it is listed as %+v", when, f)
 		}
 	}
-	has("running", a, name)
-	stop := func() {
+	ends := func() {
 		t.Helper()
-		if err := p.Stop(t.Context(), k); err != nil {
+		w.kill(t, p, k)
+		if f := listed(t, p, k); f.Image != name || f.State != sandbox.Stopped || !f.Started.IsZero() {
+			t.Errorf("ended it is listed as %+v", f)
+		}
+	}
+	has("running", a, name)
+	ends()
+	has("after it ended", a, name)
+	w.engine.Image(t, name, "ENV MADE=c") // the name moves, and the sandbox does not
+	ends()
+	has("after its name moved", a, name)
+	if err := p.Stop(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	if f := listed(t, p, k); f.State != sandbox.Stopped || len(names(t, w, k)) != 0 {
+		t.Errorf("stopped it is listed as %+v", f)
+	}
+	has("after a stop", b, next)
+	if got, _ := shell(t, w.inside(t, k), "cat note"); got != "kept" {
+		t.Errorf("the workspace holds %q", got)
+	}
+	w.env[docker.EnvImage] = imageName
+	other := w.open(t)
+	defer func() { _ = other.Close() }()
+	if err := other.Deprovision(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	ensure(t, other, k, "")
+	if f := listed(t, other, k); f.Image != imageName {
+		t.Errorf("made anew it is listed as %+v", f)
+	}
+}
+
+// kill ends what runs in a sandbox behind its driver's back.
+func (w *world) kill(t *testing.T, p sandbox.Provisioner, k sandbox.Key) {
+	t.Helper()
+	if _, err := w.engine.Client.ContainerKill(t.Context(), one(t, w, k).ID, client.ContainerKillOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for state := sandbox.Running; state != sandbox.Stopped; {
+		var err error
+		if state, err = p.Probe(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stop()
-	if f := listed(t, p, k); f.Image != name || f.State != sandbox.Stopped || !f.Started.IsZero() {
-		t.Errorf("stopped it is listed as %+v", f)
-	}
-	has("after a stop", a, name)
-	w.engine.Image(t, name, "ENV MADE=c") // the name moves, and the sandbox does not
-	stop()
-	has("after its name moved", a, name)
-	if _, err := w.engine.Client.ContainerRemove(t.Context(), one(t, w, k).ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}); err != nil {
-		t.Fatal(err)
-	}
-	has("after its container was lost", a, name)
-	if err := p.Deprovision(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
-	has("made anew", b, next)
 }
 
 // A sandbox whose image the engine has lost gets the one that is configured, and starts.
@@ -101,16 +129,15 @@ func TestAnImageThatIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const name = "cadre.test/gone:1"
-	id := w.engine.Image(t, name, "ENV MADE=gone")
+	w.engine.Image(t, name, "ENV MADE=gone")
 	w.env[docker.EnvImage] = name
 	k := session("ses_gone")
 	p := w.open(t)
 	ensure(t, p, k, "")
+	w.kill(t, p, k)
 	_ = p.Close()
-	if _, err := w.engine.Client.ContainerRemove(t.Context(), one(t, w, k).ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.engine.Client.ImageRemove(t.Context(), id, client.ImageRemoveOptions{Force: true}); err != nil {
+	// By its name: by its id the engine would keep it for the container.
+	if _, err := w.engine.Client.ImageRemove(t.Context(), name, client.ImageRemoveOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.env[docker.EnvImage] = imageName

@@ -84,16 +84,8 @@ func (d *driver) List(ctx context.Context) ([]sandbox.Found, error) {
 	}
 	for _, c := range containers.Items {
 		f := add(c.Labels)
-		if c.Labels[labelRole] != roleSandbox || c.State != container.StateRunning {
-			continue
-		}
-		now, err := d.engine.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
-		if err != nil && !errdefs.IsNotFound(err) {
-			return nil, unlisted(err)
-		}
-		if s := now.Container.State; err == nil && s != nil && runs(&now.Container) {
-			f.State = sandbox.Running
-			f.Started, _ = time.Parse(time.RFC3339Nano, s.StartedAt)
+		if c.Labels[labelRole] == roleSandbox && c.State == container.StateRunning {
+			f.State, f.Started = sandbox.Running, time.UnixMilli(epochOf(c.Labels)) // each start has a container of its own
 		}
 	}
 	volumes, err := d.engine.VolumeList(ctx, client.VolumeListOptions{Filters: d.all()})

@@ -9,8 +9,8 @@ import (
 	"github.com/cadre-dev/cadre/internal/sandbox"
 )
 
-// Stop ends what runs. The container stays for its image's sake; of a connect sandbox
-// nothing does.
+// Stop ends what runs and removes the container, so that the next start has the image that
+// is configured then. Of a connect sandbox nothing stays.
 func (d *driver) Stop(ctx context.Context, k sandbox.Key) error {
 	if !k.Scope.Keeps() {
 		return d.Deprovision(ctx, k)
@@ -25,14 +25,18 @@ func (d *driver) Stop(ctx context.Context, k sandbox.Key) error {
 		return err
 	}
 	defer release()
-	c, err := d.find(ctx, k)
-	if c == nil {
-		return err
+	for n := 0; ; n++ {
+		c, err := d.find(ctx, k)
+		if c == nil {
+			return err
+		}
+		if err := d.discard(ctx, c.ID); err != nil && !errdefs.IsConflict(err) { // it is being removed
+			return failed(ctx, "stopped", k, err)
+		}
+		if err := pause(ctx, n); err != nil {
+			return failed(ctx, "stopped", k, err)
+		}
 	}
-	if _, err := d.engine.ContainerStop(ctx, c.ID, client.ContainerStopOptions{}); err != nil && !errdefs.IsNotFound(err) {
-		return failed(ctx, "stopped", k, err)
-	}
-	return nil
 }
 
 // Deprovision removes containers and volumes, also what a server that was killed left half

@@ -1,0 +1,6 @@
+//go:build linux && !amd64
+
+package localprocess
+
+// refusedHere are calls that only this processor has.
+var refusedHere []uint32
