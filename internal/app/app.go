@@ -73,10 +73,12 @@ type Options struct {
 	// Note is told what a person should know of the start; nil for nobody.
 	Note func(text string)
 	// Stderr gets warnings beside the log file; nil for none.
-	Stderr   io.Writer
-	LogLevel slog.Level
-	Timing   engine.Timing
-	Turn     turn.Options
+	Stderr io.Writer
+	// OnThisMachine has tools work here, whatever the environment says of sandboxes.
+	OnThisMachine bool
+	LogLevel      slog.Level
+	Timing        engine.Timing
+	Turn          turn.Options
 }
 
 // App is an assembled server.
