@@ -73,10 +73,12 @@ type Options struct {
 	// Note is told what a person should know of the start; nil for nobody.
 	Note func(text string)
 	// Stderr gets warnings beside the log file; nil for none.
-	Stderr   io.Writer
-	LogLevel slog.Level
-	Timing   engine.Timing
-	Turn     turn.Options
+	Stderr io.Writer
+	// OnThisMachine has tools work here, whatever the environment says of sandboxes.
+	OnThisMachine bool
+	LogLevel      slog.Level
+	Timing        engine.Timing
+	Turn          turn.Options
 }
 
 // App is an assembled server.
@@ -319,7 +321,7 @@ func (a *App) assemble(ctx context.Context) error {
 		Store: a.store, Models: a.models, Catalogue: a.known, Limiter: limiter.New(limiter.Options{}), Record: cassette.Record, Tools: a.tools.Tool, Open: a.host.Open, End: a.host.End, Sandboxes: a.lane.Leases(), Artifact: a.artifact,
 		Events: a.events, Clock: failpoint.Now, SlogTurns: a.log,
 	}
-	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Node: a.node, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Sandboxes: a.lane.Hands(), Log: a.log})
+	a.runner = runner.New(runner.Options{Store: a.store, Effects: world, BootEpoch: a.boot, Node: a.node, Turn: a.opt.Turn, Heartbeat: a.opt.Timing.Heartbeat, Sandboxes: a.lane.Hands(), Refuse: a.lane.Refuse, Log: a.log})
 	a.control = control.New(control.Options{Store: a.store, Engine: a.engine, Runner: a.runner, End: world.EndProcesses, BootEpoch: a.boot, Node: a.node, Shared: a.shared, Direct: a.alone, Now: failpoint.Now, Log: a.log})
 	a.files = server.NewFiles(a.artifact, time.Now)
 	if err := a.dispatcher(owner); err != nil {

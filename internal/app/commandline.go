@@ -22,7 +22,7 @@ func CommandLine(version string) cli.Assembly {
 				level = slog.LevelDebug
 			}
 			opt := Options{
-				DataDir: o.DataDir, Listen: o.Listen, Engine: o.Engine, Version: version, Ready: o.Ready, Note: o.Note, Stderr: o.Stderr, LogLevel: level,
+				DataDir: o.DataDir, Listen: o.Listen, Engine: o.Engine, Version: version, Ready: o.Ready, Note: o.Note, Stderr: o.Stderr, LogLevel: level, OnThisMachine: o.OnThisMachine,
 			}
 			if o.FailFast {
 				opt.Turn.Recovery.Delays = []time.Duration{}

@@ -33,15 +33,16 @@ import (
 
 // boxes is a world of sandboxes in which servers come and go, on one data folder.
 type boxes struct {
-	t      *testing.T
-	dir    string
-	world  *sandboxtest.World
-	inside *handstest.Inside
-	fail   func(sandboxtest.Call) error
-	image  string
-	egress string
-	idle   time.Duration     // after which the reaper stops one; zero for the usual
-	fake   *sandboxtest.Fake // of the newest server
+	t        *testing.T
+	dir      string
+	world    *sandboxtest.World
+	inside   *handstest.Inside
+	fail     func(sandboxtest.Call) error
+	image    string
+	egress   string
+	settings lane.Settings
+	idle     time.Duration     // after which the reaper stops one; zero for the usual
+	fake     *sandboxtest.Fake // of the newest server
 }
 
 func newBoxes(t *testing.T) *boxes {
@@ -71,7 +72,7 @@ func (b *boxes) server() (a *App, stop func()) {
 			return nil
 		}}
 		a.reaping.Idle = b.idle
-		a.startLane(b.fake, lane.Settings{}, nil)
+		a.startLane(b.fake, b.settings, nil)
 		return nil
 	}
 	ended := false

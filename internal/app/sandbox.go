@@ -32,8 +32,8 @@ func (a *App) sandboxes() (sandbox.Registration, lane.Settings, bool, error) {
 		return sandbox.Registration{}, settings, false, err
 	}
 	driver, wanted, err := known.Select(os.Getenv(sandbox.EnvProvisioner))
-	if err != nil {
-		return driver, settings, wanted, err
+	if err != nil || a.opt.OnThisMachine {
+		return driver, settings, wanted && !a.opt.OnThisMachine, err
 	}
 	return driver, settings, wanted, settings.Check(driver.Name)
 }

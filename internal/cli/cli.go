@@ -57,6 +57,8 @@ type ServeOptions struct {
 	// FailFast has a failure of a model's provider end its turn: nothing is tried again by
 	// itself.
 	FailFast bool
+	// OnThisMachine has tools work here, whatever the environment says of sandboxes.
+	OnThisMachine bool
 }
 
 // Finding is one result of `cadre doctor`.

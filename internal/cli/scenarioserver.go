@@ -44,7 +44,7 @@ func (c *app) startScratch(ctx context.Context) (*scratch, error) {
 	data := filepath.Join(dir, "data")
 	go func() {
 		s.ended <- c.Serve(serving, ServeOptions{
-			DataDir: data, Listen: "127.0.0.1:0", Engine: scratchEngine, FailFast: true, Ready: func(url string) { ready <- url },
+			DataDir: data, Listen: "127.0.0.1:0", Engine: scratchEngine, FailFast: true, OnThisMachine: true, Ready: func(url string) { ready <- url },
 		})
 	}()
 	select {

@@ -22,7 +22,7 @@ func runTest(t *testing.T, text string, args ...string) (code int, said string) 
 		t.Fatal(err)
 	}
 	a := cli.Assembly{Serve: func(_ context.Context, o cli.ServeOptions) error {
-		if o.Engine != "memory" || o.Listen != "127.0.0.1:0" || !filepath.IsAbs(o.DataDir) || !o.FailFast {
+		if o.Engine != "memory" || o.Listen != "127.0.0.1:0" || !filepath.IsAbs(o.DataDir) || !o.FailFast || !o.OnThisMachine {
 			t.Errorf("the server is started with %+v", o)
 		}
 		return errors.New("no server here")

@@ -28,7 +28,7 @@ func (s *Leases) Stop(ctx context.Context, k sandbox.Key, e Ending) error {
 		return err
 	}
 	failpoint.Hit("sandbox.draining")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.StopTime) // it ends before another process may begin
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within(s.o.StopTime)) // it ends before another process may begin
 	defer cancel()
 	if err := s.end(ctx, k, e.Remove); err != nil {
 		return err

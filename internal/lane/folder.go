@@ -1,6 +1,7 @@
 package lane
 
 import (
+	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/sandbox"
 )
@@ -19,6 +20,19 @@ func HostFolder(path string) error {
 
 // Hands tells whether the tools of trusted runners work in sandboxes.
 func (l *Lane) Hands() bool { return l != nil && l.o.Leases != nil }
+
+// ErrHosted: the sandbox would have to host the run.
+var ErrHosted = fault.New(fault.Unimplemented, "SANDBOX_RUNNER_NOT_BUILT",
+	"the sandbox of this session would host the whole turn (%s=runner), which is not built yet: set it to hands, or the session's execution target to local", EnvPlacement)
+
+// Refuse refuses a run that nothing can take: its sandbox would host it. It never runs on
+// this machine instead.
+func (l *Lane) Refuse(target sessionv1.ExecutionTarget) error {
+	if l == nil || !l.o.Settings.InSandbox || !l.o.Settings.cloud(target) {
+		return nil
+	}
+	return ErrHosted
+}
 
 // Leases are the lane's; nil when it has none.
 func (l *Lane) Leases() *Leases {

@@ -236,7 +236,7 @@ func (s *Leases) start(k sandbox.Key, l store.SandboxLease, do func(context.Cont
 	}
 	s.starts[name] = j
 	s.all.Go(func() {
-		ctx, cancel := context.WithTimeout(s.ctx, s.o.WarmTime)
+		ctx, cancel := context.WithTimeout(s.ctx, within(s.o.WarmTime))
 		defer cancel()
 		func() {
 			defer caught(&j.err)
@@ -249,6 +249,9 @@ func (s *Leases) start(k sandbox.Key, l store.SandboxLease, do func(context.Cont
 	})
 	return j, true
 }
+
+// within leaves some of a lease's time: who holds it must be done before it is over.
+func within(limit time.Duration) time.Duration { return limit * 9 / 10 }
 
 func (s *Leases) release(k sandbox.Key, holder string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

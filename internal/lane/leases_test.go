@@ -191,10 +191,10 @@ func TestAStartOutlivesWhoWaits(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	x := p.process("a", "node")
-	begun, goOn := make(chan struct{}), make(chan struct{})
+	begun, goOn := make(chan struct{}, 10), make(chan struct{})
 	x.fake.Fail = func(c sandboxtest.Call) error {
 		if c.Method == "EnsureSession" {
-			close(begun)
+			begun <- struct{}{}
 			<-goOn
 		}
 		return nil
@@ -396,5 +396,36 @@ func TestNoLaneRemovesNothing(t *testing.T) {
 	}
 	if err := none.Close(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// Who read a lease before its start was over does not start it again, nor make it cold: each
+// of many who come and go in the meantime finds it warm.
+func TestNobodyComesTooLate(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for round := range 20 {
+		x := p.process(fmt.Sprint("boot", round), "node")
+		var all sync.WaitGroup
+		for i := range 10 {
+			all.Go(func() {
+				w, err := x.Open(t.Context(), p.use(fmt.Sprint("h", i)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if l, err := p.store.Sandbox(t.Context(), store.SandboxKey{Scope: "session", ID: "s"}); err != nil || l.Liveness != store.SandboxWarm {
+					t.Errorf("an open sandbox is %s, %v", l.Liveness, err)
+				}
+				_ = w.Close()
+			})
+		}
+		all.Wait()
+		if l := p.row(); l.Epoch != int64(round)+1 || p.world.Box(sKey).Starts != round+1 {
+			t.Fatalf("round %d: %+v, started %d times", round, l, p.world.Box(sKey).Starts)
+		}
+		if err := x.Stop(t.Context(), sKey, lane.Ending{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -15,13 +15,23 @@ import (
 // warm makes or starts a sandbox whose lease is this process's to warm. A failure makes it
 // cold again.
 func (s *Leases) warm(ctx context.Context, k sandbox.Key, l *store.SandboxLease) error {
-	err := s.reach(ctx, k, l)
+	// Who read the lease before another start of this epoch ended comes too late.
+	is, err := s.o.Store.Sandbox(ctx, rowKey(k))
+	if errors.Is(err, store.ErrNotFound) || err == nil && (is.Liveness != store.SandboxWarming || is.Epoch != l.Epoch || is.Boot != l.Boot) {
+		return errGone
+	}
+	if err == nil {
+		err = s.reach(ctx, k, l)
+	}
 	if err == nil {
 		failpoint.Hit("sandbox.warmed")
 		err = s.o.Store.WarmedSandbox(ctx, *l, s.o.Now())
 	}
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, store.ErrSandboxLost) {
+		return errGone // another process took it over, and it is theirs to end
 	}
 	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

@@ -26,7 +26,6 @@ import (
 	"github.com/cadre-dev/cadre/internal/model"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/turn"
-	"github.com/cadre-dev/cadre/internal/turn/failure"
 )
 
 // Runner runs attempts. Safe for concurrent use. Make it with New.
@@ -38,6 +37,7 @@ type Runner struct {
 	opt     turn.Options
 	beat    time.Duration
 	boxed   bool
+	hosts   func(sessionv1.ExecutionTarget) error
 	log     *slog.Logger
 
 	mu   sync.Mutex
@@ -63,7 +63,9 @@ type Options struct {
 	Turn      turn.Options
 	Heartbeat time.Duration // default 5 s
 	Sandboxes bool          // tools work in sandboxes, and never on this machine
-	Log       *slog.Logger
+	// Refuse refuses runs with a target that nothing here can take; nil for none.
+	Refuse func(sessionv1.ExecutionTarget) error
+	Log    *slog.Logger
 }
 
 // maxRedispatches is how often a turn is tried again whose attempts end one
@@ -79,7 +81,7 @@ func New(o Options) *Runner {
 		o.Heartbeat = 5 * time.Second
 	}
 	return &Runner{
-		store: o.Store, effects: o.Effects, boot: o.BootEpoch, node: o.Node, opt: o.Turn, beat: o.Heartbeat, boxed: o.Sandboxes, log: o.Log,
+		store: o.Store, effects: o.Effects, boot: o.BootEpoch, node: o.Node, opt: o.Turn, beat: o.Heartbeat, boxed: o.Sandboxes, hosts: o.Refuse, log: o.Log,
 		live: map[string]*attempt{}, excused: map[string]int32{},
 	}
 }
@@ -158,7 +160,7 @@ func (r *Runner) claimEvents(p *ledgerv1.ExecutionPolicy) func(store.Taken) []*e
 // refuse ends a turn whose policy could not be frozen, for instance because its
 // agent is gone.
 func (r *Runner) refuse(ctx context.Context, c store.Claimed, refusal error) error {
-	told := failure.Classify(refusal).Proto()
+	told := toldOf(refusal)
 	return r.store.Settle(ctx, c.Fence, store.Settlement{
 		Phase: agentexecutionv1.ExecutionPhase_failed, Error: told, Now: r.effects.Now(),
 		Events: func(sum store.Totals) []*eventv1.Event {
@@ -190,7 +192,7 @@ func (r *Runner) policy(ctx context.Context, a engine.Attempt) (p *ledgerv1.Exec
 		return nil, nil, err
 	}
 	p.Tools, p.Limits = agent.GetSpec().GetTools(), agent.GetSpec().GetLimits()
-	refusal = r.placed(p)
+	refusal = r.placed(p, s, x)
 	p.AgentVersion = agent.GetMetadata().GetVersion().GetNumber()
 	p.Instructions = turn.Instructions(agent.GetSpec().GetInstructions(), p.Workspace, p.Sandbox)
 	p.Member = x.GetMetadata().GetAudit().GetCreated().GetBy()

@@ -40,7 +40,7 @@ func response(status int, data string) error {
 }
 
 // TestTheTable has a row for each rule. Adversarial rows satisfy several rules at once,
-// and are wrapped, joined and hidden. T15
+// and are wrapped, joined and hidden. T15, T17, T20, T21
 func TestTheTable(t *testing.T) {
 	t.Parallel()
 	var told []string
