@@ -27,14 +27,16 @@ build: hands ## build the static binary bin/cadre
 	CGO_ENABLED=0 $(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 # The program for sandboxes, for each processor that they run on; cadre holds it.
-HANDS := internal/handsbin/built/cadre-hands-linux
+HANDS        := internal/handsbin/built/cadre-hands-linux
+HANDS_ARCHES ?= amd64 arm64
 
 .PHONY: hands
 hands:
-	for arch in amd64 arm64; do CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o $(HANDS)-$$arch ./cmd/cadre-hands; done
+	for arch in $(HANDS_ARCHES); do CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o $(HANDS)-$$arch ./cmd/cadre-hands; done
 
 .PHONY: test
 test: ## run the whole suite that needs no service, with the race detector when there is a C compiler
+	@$(MAKE) --no-print-directory hands HANDS_ARCHES="$$($(GO) env GOARCH)"
 	@GO='$(GO)' scripts/test.sh $(PKG) -- $(TESTFLAGS)
 
 .PHONY: test-docker

@@ -70,7 +70,13 @@ func run(ctx context.Context, log *slog.Logger) error {
 			log.ErrorContext(ctx, "processes are left", "error", err)
 		}
 	}()
-	h, err := hands.New(hands.Options{Host: local.NewHost(forest), Root: root, Boot: boot, Version: version, UID: os.Geteuid()})
+	host := local.NewHost(forest)
+	way, err := hands.Proxy(ctx, socket)
+	if err != nil {
+		return err
+	}
+	host.Give(way...)
+	h, err := hands.New(hands.Options{Host: host, Root: root, Boot: boot, Version: version, UID: os.Geteuid()})
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/control"
 	"github.com/cadre-dev/cadre/internal/discovery"
+	"github.com/cadre-dev/cadre/internal/egress"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/eventlog"
 	"github.com/cadre-dev/cadre/internal/failpoint"
@@ -106,6 +107,7 @@ type App struct {
 	driverName  string
 	provisioner sandbox.Provisioner
 	reaping     reaper.Settings
+	egress      egress.List    // that sandboxes may reach
 	reaper      *reaper.Reaper // nil without leases
 	tools       *toolbox
 	host        *local.Host
@@ -169,6 +171,9 @@ func (a *App) settings(context.Context) (err error) {
 		return err
 	}
 	if a.reaping, err = reaper.FromEnv(os.Getenv); err != nil {
+		return err
+	}
+	if a.egress, err = egress.Parse(os.Getenv(egress.Env)); err != nil {
 		return err
 	}
 	if a.opt.Turn.StreamIdle == 0 {

@@ -16,6 +16,7 @@ import (
 	eventv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/event/v1"
 	sessionv1 "github.com/cadre-dev/cadre/gen/go/cadre/agentic/session/v1"
 	resourcev1 "github.com/cadre-dev/cadre/gen/go/cadre/platform/resource/v1"
+	"github.com/cadre-dev/cadre/internal/egress"
 	"github.com/cadre-dev/cadre/internal/eventlog"
 	"github.com/cadre-dev/cadre/internal/fault"
 	"github.com/cadre-dev/cadre/internal/hands"
@@ -38,6 +39,7 @@ type boxes struct {
 	inside *handstest.Inside
 	fail   func(sandboxtest.Call) error
 	image  string
+	egress string
 	idle   time.Duration     // after which the reaper stops one; zero for the usual
 	fake   *sandboxtest.Fake // of the newest server
 }
@@ -57,6 +59,10 @@ func (b *boxes) server() (a *App, stop func()) {
 		boot: "boot_" + b.t.Name() + time.Now().String(),
 	}
 	withLane := func(context.Context) error {
+		var err error
+		if a.egress, err = egress.Parse(b.egress); err != nil {
+			return err
+		}
 		a.lines = a.openLines()
 		b.fake = &sandboxtest.Fake{World: b.world, Lines: a.lines, Inside: b.inside.Run, Image: b.image, Fail: func(c sandboxtest.Call) error {
 			if b.fail != nil {

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 
 	"github.com/cadre-dev/cadre/internal/config"
+	"github.com/cadre-dev/cadre/internal/egress"
 	"github.com/cadre-dev/cadre/internal/failpoint"
 	"github.com/cadre-dev/cadre/internal/handsbin"
 	"github.com/cadre-dev/cadre/internal/lane"
+	"github.com/cadre-dev/cadre/internal/netguard"
 	"github.com/cadre-dev/cadre/internal/reaper"
 	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/sandboxes"
@@ -66,6 +68,10 @@ const linesFolder = "lines"
 // openLines makes the server's ends of sandboxes.
 func (a *App) openLines() *lane.Lines {
 	lines := lane.NewLines(filepath.Join(a.opt.DataDir, linesFolder), func(l net.Listener) lane.Line { return remote.Listen(l, 0) })
+	if !a.egress.Empty() {
+		out := &egress.Proxy{List: a.egress, Guard: &netguard.Guard{}, Log: a.log}
+		lines.Proxy = func(k sandbox.Key, l net.Listener) { out.Serve(l, k.String()) }
+	}
 	a.onClose("lines", func(context.Context) error { return lines.Close() })
 	return lines
 }

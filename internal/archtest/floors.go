@@ -72,6 +72,7 @@ var floors = map[string]int{
 	"internal/mcp":      engines,
 
 	"internal/backup":    engines, // copies of a data folder, and what comes back from them
+	"internal/egress":    engines, // the one way out of a sandbox
 	"internal/lane":      engines, // which sandbox a run has, and what becomes of it
 	"internal/agenttest": engines, // what `cadre test` reads and judges
 

@@ -35,8 +35,13 @@ type Lines struct {
 	dir  string
 	line func(net.Listener) Line
 
+	// Proxy serves the way out of a sandbox until its listener is closed; nil where there is
+	// none. Set it before the first Open.
+	Proxy func(k sandbox.Key, l net.Listener)
+
 	mu     sync.Mutex
 	open   map[sandbox.Key]Line
+	ways   map[sandbox.Key]net.Listener // out
 	closed bool
 }
 
@@ -45,7 +50,7 @@ var _ sandbox.Lines = (*Lines)(nil)
 // NewLines keeps the folders below dir, which it makes. line serves what dials a listener,
 // and closes that.
 func NewLines(dir string, line func(net.Listener) Line) *Lines {
-	return &Lines{dir: dir, line: line, open: map[sandbox.Key]Line{}}
+	return &Lines{dir: dir, line: line, open: map[sandbox.Key]Line{}, ways: map[sandbox.Key]net.Listener{}}
 }
 
 // Open makes the server wait for the sandbox's program, and answers the folder.
@@ -62,12 +67,43 @@ func (l *Lines) Open(k sandbox.Key) (string, error) {
 	if l.closed {
 		return "", fault.New(fault.Unavailable, "STOPPING", "the server stops; no sandbox is made any more")
 	}
-	listener, err := listen(dir)
+	unusable := func(err error) error {
+		return sandbox.ErrFailed.Saying("the socket of a sandbox cannot be made in %s: %s", dir, reason(err)).Because(err)
+	}
+	listener, err := listen(dir, sandbox.SocketName)
 	if err != nil {
-		return "", sandbox.ErrFailed.Saying("the socket of a sandbox cannot be made in %s: %s", dir, reason(err)).Because(err)
+		return "", unusable(err)
+	}
+	if err := l.letOut(k, dir); err != nil {
+		return "", errors.Join(unusable(err), listener.Close())
 	}
 	l.open[k] = l.line(listener)
 	return dir, nil
+}
+
+// letOut opens the way out of a sandbox, or takes it away where there is none any more.
+func (l *Lines) letOut(k sandbox.Key, dir string) error {
+	if l.Proxy == nil {
+		if err := os.Remove(filepath.Join(dir, sandbox.ProxyName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	way, err := listen(dir, sandbox.ProxyName)
+	if err != nil {
+		return err
+	}
+	l.ways[k] = way
+	go l.Proxy(k, way)
+	return nil
+}
+
+// shut closes the way out of a sandbox, if it has one.
+func (l *Lines) shut(k sandbox.Key) {
+	if way := l.ways[k]; way != nil {
+		_ = way.Close()
+		delete(l.ways, k)
+	}
 }
 
 // reason is what the system said of a socket or a folder.
@@ -81,14 +117,14 @@ func reason(err error) string {
 
 // listen makes a socket that any user can dial who can see it. The folder stays the same
 // one, as what is mounted somewhere is no name.
-func listen(dir string) (net.Listener, error) {
+func listen(dir, name string) (net.Listener, error) {
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, sandbox.SocketName)
+	path := filepath.Join(dir, name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -100,7 +136,7 @@ func listen(dir string) (net.Listener, error) {
 	defer func() { _ = f.Close() }()
 	short := path
 	if len(path) >= socketNameLimit {
-		short = filepath.Join("/proc/self/fd", strconv.Itoa(int(f.Fd())), sandbox.SocketName)
+		short = filepath.Join("/proc/self/fd", strconv.Itoa(int(f.Fd())), name)
 	}
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
 	if err != nil {
@@ -132,6 +168,7 @@ func (l *Lines) Drop(k sandbox.Key) error {
 	l.mu.Lock()
 	link := l.open[k]
 	delete(l.open, k)
+	l.shut(k)
 	l.mu.Unlock()
 	if link != nil {
 		_ = link.Close()
@@ -144,6 +181,9 @@ func (l *Lines) Close() error {
 	l.mu.Lock()
 	all := l.open
 	l.open, l.closed = map[sandbox.Key]Line{}, true
+	for k := range l.ways {
+		l.shut(k)
+	}
 	l.mu.Unlock()
 	var errs []error
 	for _, link := range all {

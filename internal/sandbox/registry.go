@@ -43,6 +43,9 @@ type Options struct {
 // SocketName is the socket in a line's folder.
 const SocketName = "hands.sock"
 
+// ProxyName is the socket beside it that leads out, where sandboxes may reach something.
+const ProxyName = "proxy.sock"
+
 // Lines are the folders with the sockets that the programs inside dial. Safe for concurrent
 // use.
 type Lines interface {

@@ -228,7 +228,7 @@ func TestATurnEndsBeforeItsSandboxIsReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-left; err == nil {
-		t.Error("nobody told the sandbox that the turn has ended")
+		t.Error("it was not left")
 	}
 	all := w.events()
 	if last := all[len(all)-1]; last.GetType() != "session.status.changed" && last.GetType() != "turn.completed" || last.GetAssociation() != eventv1.Association_current {

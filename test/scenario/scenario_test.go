@@ -95,8 +95,16 @@ func (s *state) end(t testscript.T, binary string) {
 
 // condition knows what machines may lack.
 func condition(name string) (bool, error) {
-	if name == "readonly" {
+	switch name {
+	case "readonly":
 		return canBeReadOnly(), nil
+	case "bwrap":
+		return canSandbox(), nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
+}
+
+// canSandbox tells whether bubblewrap makes sandboxes on this machine. In CI it must.
+func canSandbox() bool {
+	return os.Getenv("CI") != "" || exec.Command("bwrap", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "true").Run() == nil
 }

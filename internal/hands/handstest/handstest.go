@@ -52,12 +52,18 @@ func (i *Inside) Run(k sandbox.Key, line string) (stop func()) {
 		i.t.Error(err)
 		return func() {}
 	}
-	h, err := hands.New(hands.Options{Host: local.NewHost(forest), Root: i.Folder(k), Boot: boot, UID: os.Getuid()})
+	ctx, cancel := context.WithCancel(context.Background())
+	host := local.NewHost(forest)
+	way, err := hands.Proxy(ctx, filepath.Join(line, sandbox.SocketName))
 	if err != nil {
 		i.t.Error(err)
-		return func() {}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	host.Give(way...)
+	h, err := hands.New(hands.Options{Host: host, Root: i.Folder(k), Boot: boot, UID: os.Getuid()})
+	if err != nil {
+		i.t.Error(err)
+		return cancel
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

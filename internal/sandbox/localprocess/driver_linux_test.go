@@ -92,7 +92,7 @@ type world struct {
 	*sockets
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	if path, err := program(); err != nil {
 		t.Fatalf("cadre-hands cannot be built: %v\n%s", err, path)
@@ -122,7 +122,7 @@ func (w *world) options() sandbox.Options {
 }
 
 // driver opens one, or skips the test where the machine cannot: in CI it must.
-func (w *world) driver(t *testing.T) *Driver {
+func (w *world) driver(t testing.TB) *Driver {
 	t.Helper()
 	d, err := open(t.Context(), w.options())
 	if err != nil && os.Getenv("CI") == "" {
@@ -134,7 +134,7 @@ func (w *world) driver(t *testing.T) *Driver {
 	return d
 }
 
-func (w *world) inside(t *testing.T, k sandbox.Key) workspace.Workspace {
+func (w *world) inside(t testing.TB, k sandbox.Key) workspace.Workspace {
 	t.Helper()
 	w.mu.Lock()
 	link := w.open[k]

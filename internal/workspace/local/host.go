@@ -26,6 +26,7 @@ const (
 // what they print. Safe for concurrent use.
 type Host struct {
 	forest *proctree.Forest
+	given  []string // variables that each command gets
 
 	mu       sync.Mutex
 	sessions map[string][]*process // in the order of their start
@@ -36,6 +37,10 @@ type Host struct {
 func NewHost(f *proctree.Forest) *Host {
 	return &Host{forest: f, sessions: map[string][]*process{}}
 }
+
+// Give adds variables to the environment of each command, as NAME=value. Call it before
+// the first command.
+func (h *Host) Give(pairs ...string) { h.given = append(h.given, pairs...) }
 
 // Open is local.Open for a folder in which commands can be run.
 func (h *Host) Open(path string) (workspace.Workspace, error) {
@@ -105,7 +110,7 @@ func (h *Host) start(c workspace.Command, dir string) (*process, error) {
 	p := &process{command: c}
 	failpoint.Hit("spawn.before")
 	tree, err := h.forest.Start(proctree.Spec{
-		ID: c.Session + "/" + c.ID, Line: c.Line, Dir: dir, Env: environment(os.Environ()), Output: &p.output,
+		ID: c.Session + "/" + c.ID, Line: c.Line, Dir: dir, Env: append(environment(os.Environ()), h.given...), Output: &p.output,
 		Owner: map[string]string{"session": c.Session, "execution": c.Execution, "process": c.ID},
 	})
 	if err != nil {
