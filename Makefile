@@ -40,8 +40,8 @@ test: ## run the whole suite that needs no service, with the race detector when 
 	@GO='$(GO)' scripts/test.sh $(PKG) -- $(TESTFLAGS)
 
 .PHONY: test-docker
-test-docker: ## run the tests of the docker sandboxes on a real engine, which they start (root) or CADRE_TEST_DOCKER_HOST names
-	CADRE_TEST_DOCKER=1 CGO_ENABLED=0 $(GO) test -count=1 -timeout 15m -parallel 4 $(TESTFLAGS) ./internal/sandbox/docker/... ./test/sandbox/...
+test-docker: build ## run the tests of the docker sandboxes on a real engine, which they start (root) or CADRE_TEST_DOCKER_HOST names
+	CADRE_TEST_DOCKER=1 CADRE_BIN='$(CURDIR)/bin/cadre' CGO_ENABLED=0 $(GO) test -count=1 -timeout 15m -parallel 4 $(TESTFLAGS) ./internal/sandbox/docker/... ./test/sandbox/...
 
 .PHONY: lint
 lint: $(LINTER) ## check formatting, go vet, golangci-lint and the .proto files

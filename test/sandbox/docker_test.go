@@ -19,9 +19,13 @@ import (
 	"github.com/cadre-dev/cadre/internal/sandbox/docker/dockertest"
 	"github.com/cadre-dev/cadre/internal/workspace"
 	"github.com/cadre-dev/cadre/internal/workspace/remote"
+	"github.com/cadre-dev/cadre/test/built"
 )
 
-func TestMain(m *testing.M) { dockertest.Main(m) }
+func TestMain(m *testing.M) {
+	built.AtEnd(dockertest.Stop)
+	built.Main(m)
+}
 
 // patience bounds every wait.
 const patience = 60 * time.Second

@@ -43,13 +43,19 @@ var shared struct {
 // Main runs a package's tests and ends the engine that they shared.
 func Main(m *testing.M) {
 	m.Run() // its result is the process's
+	Stop()
+}
+
+// Stop ends the engine that a package's tests shared, for packages with a TestMain of their
+// own.
+func Stop() {
 	if shared.engine != nil {
 		shared.engine.stop()
 	}
 }
 
 // Shared is the engine that the package's tests share; the package's TestMain must be
-// Main. Without one the test is skipped, except where CADRE_TEST_DOCKER is set, as
+// Main, or call Stop. Without one the test is skipped, except where CADRE_TEST_DOCKER is set, as
 // `make test-docker` does. Where CI is set and that is not, the test is left to it.
 func Shared(t testing.TB) *Engine {
 	t.Helper()
